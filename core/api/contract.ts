@@ -1,0 +1,218 @@
+/**
+ * The messages of the HTTP API, as plain data. Routes are listed beside their types; handlers live in the files
+ * named after their noun. Tensors travel as application/octet-stream with the headers x-headscope-shape (JSON array),
+ * x-headscope-dtype (f32 | f16 | u8) and x-headscope-codec (full | tri). Errors are {error: {code, message}}.
+ */
+import type { HeadScores, ScanResult } from '../analysis/types.ts'
+import type { Progress, TokenView } from '../checkpoint/types.ts'
+import type { ErrorCode } from '../errors.ts'
+import type { Edit, Prediction, Provenance } from '../run/types.ts'
+
+export interface ApiError {
+  readonly error: { readonly code: ErrorCode; readonly message: string }
+}
+
+/** GET /api/about */
+export interface About {
+  readonly headscope: string
+  readonly node: string
+  readonly onnxruntime: string
+  readonly platform: string
+  readonly device: string
+  readonly threads: number
+  readonly store: string // path of the workspace database
+  readonly families: readonly string[]
+  /** Where a fresh app begins: a bundled checkpoint and a prompt with a repeat. */
+  readonly start: { readonly model: string; readonly prompt: string } | null
+}
+
+/** GET /api/library: checkpoints that are known, without opening them. */
+export interface Library {
+  readonly models: readonly LibraryModel[]
+  readonly prompts: readonly StoredPrompt[]
+  readonly runs: readonly StoredRun[]
+}
+
+export interface LibraryModel {
+  /** What to open: a bundled name such as `induction-2l`, or an absolute path. */
+  readonly path: string
+  readonly name: string
+  readonly origin: 'bundled' | 'recent' | 'library'
+  /** Members of a training series, in natural order. */
+  readonly series: readonly { readonly at: string; readonly path: string }[]
+}
+
+export interface StoredPrompt {
+  readonly id: number
+  readonly text: string | null
+  readonly ids: readonly number[]
+}
+
+export interface StoredRun {
+  readonly id: number
+  readonly model: string
+  readonly modelName: string
+  readonly text: string | null
+  readonly tokens: number
+  readonly created: string // ISO time
+  readonly bytes: number
+  readonly edits: number
+}
+
+/** POST /api/models/open {path}: opens (or finds open) and describes. GET /api/models?path= the same, when open. */
+export interface OpenedModel {
+  readonly path: string
+  readonly name: string
+  readonly spec: SpecSummary
+  readonly hooks: readonly { readonly name: string; readonly shape: readonly (string | number)[] }[]
+  readonly parameters: number
+  readonly tokenizer: {
+    readonly vocabSize: number
+    readonly bosToken: string | null
+    readonly addsBos: boolean
+  } | null
+  readonly tokenizerProblem: string | null
+  readonly warnings: readonly string[]
+  /** null while the background pass is still reading. */
+  readonly contentHash: string | null
+  /** Position of this checkpoint in its training series, when it is a member of one. */
+  readonly series: readonly { readonly at: string; readonly path: string }[]
+}
+
+export interface SpecSummary {
+  readonly family: string
+  readonly n_layers: number
+  readonly d_model: number
+  readonly n_heads: number
+  readonly n_kv_heads: number
+  readonly d_head: number
+  readonly d_mlp: number
+  readonly d_vocab: number
+  readonly n_ctx: number
+  readonly norm: string
+  readonly act: string
+  readonly positional: string
+  readonly parallel: boolean
+  readonly tied: boolean
+}
+
+/** POST /api/tokenize */
+export interface TokenizeRequest {
+  readonly model: string
+  readonly text: string
+  readonly bos: 'auto' | 'yes' | 'no'
+}
+export interface Tokenized {
+  readonly tokens: readonly TokenView[]
+}
+
+export interface PromptInput {
+  readonly text?: string
+  readonly ids?: readonly number[]
+  readonly bos?: 'auto' | 'yes' | 'no'
+}
+
+/** POST /api/jobs/run: runs, captures every pattern and the residual stream, and stores. Job result: {run: number}. */
+export interface RunRequest {
+  readonly model: string
+  readonly prompt: PromptInput
+  readonly edits?: readonly Edit[]
+}
+
+/** POST /api/predict: one pass, nothing stored: what the model says with and without edits. */
+export interface PredictRequest {
+  readonly model: string
+  readonly prompt: PromptInput
+  readonly edits: readonly Edit[]
+  /** Position looked at; negative counts from the end. */
+  readonly pos?: number
+}
+export interface PredictReply {
+  readonly base: NamedPrediction
+  readonly edited: NamedPrediction
+}
+export interface NamedPrediction {
+  readonly pos: number
+  readonly top: readonly { readonly token: TokenView; readonly prob: number; readonly logit: number }[]
+  readonly loss: number | null // mean over the prompt
+}
+
+/** POST /api/jobs/scan: scores every head on repeated random tokens and stores. Job result: ScanReply. */
+export interface ScanRequest {
+  readonly model: string
+  readonly length?: number
+  readonly batch?: number
+  readonly seed?: number
+}
+export interface ScanReply extends ScanResult {
+  readonly model: string
+}
+
+/** GET /api/scans?model=: the newest stored scan of this checkpoint, or 404. Reply: ScanReply. */
+
+/** GET /api/runs/:id */
+export interface RunDetail extends StoredRun {
+  readonly provenance: Provenance
+  readonly spec: SpecSummary
+  readonly views: readonly TokenView[]
+  readonly predictions: readonly (Prediction & { readonly topTokens: readonly TokenView[] })[]
+  readonly loss: number | null
+  readonly hooks: readonly string[]
+}
+
+/**
+ * GET /api/runs/:id/pattern?layer=&head=   octet-stream, one head as stored: codec tri (row q holds q + 1 weights),
+ *                                          dtype f16 or f32, shape [query, key]
+ * GET /api/runs/:id/thumbnails             octet-stream u8 [layer, head, 32, 32]: max-pooled, 255 = weight 1
+ * GET /api/runs/:id/residual?hook=         octet-stream f32 [pos, d_model]
+ */
+
+/** GET /api/runs/:id/induction: A B … A places of this prompt, and what every head does there. */
+export interface InductionView {
+  /** query: the later A; target: the earlier B; source: the earlier A. */
+  readonly pairs: readonly { readonly query: number; readonly source: number; readonly target: number }[]
+  readonly heads: readonly {
+    readonly layer: number
+    readonly head: number
+    /** Weight on each pair's target, in the order of `pairs`. */
+    readonly weights: readonly number[]
+    /** Mean over query tokens of the weight on all targets of that query: general prefix matching. */
+    readonly prefix_matching: HeadScores['scores'][string]
+  }[]
+}
+
+/** POST /api/jobs → {job}. GET /api/jobs/:id/events: server-sent events of this type. POST /api/jobs/:id/cancel. */
+export type JobEvent<R = unknown> =
+  | { readonly type: 'progress'; readonly progress: Progress; readonly label: string }
+  | { readonly type: 'done'; readonly result: R }
+  | { readonly type: 'failed'; readonly error: { readonly code: ErrorCode; readonly message: string } }
+  | { readonly type: 'cancelled' }
+
+export interface JobStarted {
+  readonly job: number
+}
+
+/** POST /api/generate {model, prompt, max}: greedy continuation. */
+export interface GenerateRequest {
+  readonly model: string
+  readonly prompt: PromptInput
+  readonly max: number
+}
+export interface GenerateReply {
+  readonly tokens: readonly TokenView[]
+  readonly text: string
+}
+
+/** GET /api/folders?path=: subfolders of a folder, for the open dialog. `checkpoint` marks those that can be opened. */
+export interface FolderListing {
+  readonly path: string
+  readonly parent: string | null
+  readonly entries: readonly { readonly name: string; readonly path: string; readonly checkpoint: boolean }[]
+}
+
+/** POST /api/sql {sql}: read-only. */
+export interface SqlReply {
+  readonly columns: readonly string[]
+  readonly rows: readonly (readonly (string | number | null)[])[]
+  readonly truncated: boolean
+}

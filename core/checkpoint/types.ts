@@ -1,0 +1,101 @@
+/** What a checkpoint on disk is, before anything is known about its family. */
+
+/** A tensor inside a safetensors file. */
+export interface TensorEntry {
+  readonly name: string
+  readonly dtype: string // 'F32', 'F16', 'BF16', 'F64', 'I64' …
+  readonly shape: readonly number[]
+  readonly file: string // real path (links resolved) of the file that holds it
+  readonly offset: number // absolute byte offset in that file
+  readonly bytes: number
+}
+
+/** config.json as parsed: a null-prototype object tree of plain JSON values. */
+export type RawConfig = { readonly [key: string]: unknown }
+
+export interface Checkpoint {
+  /** Absolute path of the folder as given, and what a person calls it (its last part). */
+  readonly path: string
+  readonly name: string
+  readonly config: RawConfig
+  readonly tensors: ReadonlyMap<string, TensorEntry>
+  readonly tokenizer: Tokenizer | null
+  /** Why `tokenizer` is null, as a sentence. */
+  readonly tokenizerProblem: string | null
+  /** From generation_config.json, else config.json. */
+  readonly eosIds: readonly number[]
+  readonly warnings: readonly string[]
+}
+
+export interface TokenView {
+  readonly id: number
+  /** What is shown: whitespace and control characters visible, bytes of a split character as <F0 9F>. */
+  readonly text: string
+  readonly special: boolean
+  /** Index of the first token of the character that this token is a part of, when bytes were split; else null. */
+  readonly group: number | null
+}
+
+export interface Tokenizer {
+  readonly vocabSize: number
+  readonly bosId: number | null
+  readonly bosToken: string | null
+  /** Whether the tokenizer files put BOS in front of a text (`--bos auto`). */
+  readonly addsBos: boolean
+  /** Ids of special and added tokens: never drawn for random sequences. */
+  readonly specialIds: ReadonlySet<number>
+  /** Text to ids. `bos`: auto = as the files say; never doubled. */
+  encode(text: string, options?: { bos?: 'auto' | 'yes' | 'no' }): number[]
+  /** The whole text through one byte buffer. Unknown ids decode as `<unused N>`. */
+  decode(ids: readonly number[]): string
+  /** One view per id, for display. Unknown ids show as `<unused N>`. */
+  view(ids: readonly number[]): TokenView[]
+}
+
+/** What a family wants from a checkpoint's tensors. Names are canonical: without prefix. */
+export interface TensorPlan {
+  /** Prefixes that files of this family carry, in order of preference, e.g. ['', 'transformer.']. */
+  readonly prefixes: readonly string[]
+  readonly wanted: readonly WantedTensor[]
+  /** Names (after the prefix) of harmless buffers that are ignored silently. */
+  readonly buffers: readonly RegExp[]
+}
+
+export interface WantedTensor {
+  readonly name: string
+  readonly shape: readonly number[]
+  /** Words that say where each size comes from, e.g. 'vocab_size × n_embd'. */
+  readonly from: string
+  readonly optional?: boolean
+}
+
+/** Tensors by canonical name, shapes checked, and what to tell the user. */
+export interface BoundTensors {
+  readonly tensors: ReadonlyMap<string, TensorEntry>
+  readonly warnings: readonly string[]
+}
+
+/** Where ONNX Runtime finds the float32 bytes of each tensor: one folder, file names inside it. */
+export interface WeightFiles {
+  readonly folder: string
+  readonly tensors: ReadonlyMap<string, WeightSlice>
+}
+
+export interface WeightSlice {
+  readonly location: string // file name inside the folder
+  readonly offset: number
+  readonly bytes: number
+  readonly shape: readonly number[]
+}
+
+/** Result of the background pass over the weights. */
+export interface ContentHash {
+  readonly hash: string // hex sha-256
+  readonly nonFinite: readonly { tensor: string; kind: 'NaN' | 'Inf' | '-Inf'; count: number }[]
+}
+
+export interface Progress {
+  readonly done: number
+  readonly total: number
+  readonly secondsLeft: number | null
+}

@@ -1,0 +1,88 @@
+/** What a run takes and gives. Plain data, so that it crosses threads and can be stored. */
+import type { Progress } from '../checkpoint/types.ts'
+import type { Tensor } from '../graph/tensor.ts'
+
+/** A number (negative counts from the end), a list, or a slice "a:b"; absent means all. */
+export type Indices = number | readonly number[] | string
+
+/** One intervention, as in the contract. Acts where it stands in the computation. */
+export interface Edit {
+  readonly hook: string
+  readonly item?: Indices
+  readonly head?: Indices
+  readonly kv_head?: Indices
+  readonly pos?: Indices
+  readonly query?: Indices
+  readonly key?: Indices
+  readonly op: 'zero' | 'scale' | 'set' | 'add'
+  readonly by?: number
+  readonly value?: number | '-inf'
+  readonly from?: EditSource
+}
+
+export type EditSource =
+  | { readonly item: number }
+  | { readonly ids: readonly number[] }
+  | { readonly run: number }
+  | { readonly mean: string; readonly over?: 'all' | 'pos' }
+  | { readonly file: string; readonly tensor: string }
+  | { readonly values: Float32Array; readonly shape: readonly number[] }
+
+export interface RunOptions {
+  /** Hook names or globs; `logits` too. A glob that matches nothing is an error naming the nearest hooks. */
+  readonly capture?: readonly string[]
+  readonly edits?: readonly Edit[]
+  /** How many of the most likely next tokens to keep per position (default 5; 0 for none). */
+  readonly top?: number
+  readonly signal?: AbortSignal
+  readonly onProgress?: (progress: Progress) => void
+  /**
+   * Called with each captured tensor as soon as its block has run, in the order of the computation; awaited.
+   * With it, captures are not kept in the run, so that memory holds about two layers.
+   */
+  readonly onCapture?: (hook: string, tensor: Tensor) => void | Promise<void>
+}
+
+export interface TopToken {
+  readonly id: number
+  readonly logit: number
+  readonly prob: number
+}
+
+/** What the model says after position `pos`. */
+export interface Prediction {
+  readonly top: readonly TopToken[]
+  /** -log p of the token that really follows, in nats; null at the last position. */
+  readonly loss: number | null
+}
+
+export interface RunItem {
+  readonly ids: readonly number[]
+  /** Mean next-token loss over the T - 1 predictions whose target is in the prompt; null for T = 1. */
+  readonly loss: number | null
+  readonly positions: readonly Prediction[]
+}
+
+/** Where a run comes from, enough to do it again. */
+export interface Provenance {
+  readonly modelPath: string
+  readonly modelName: string
+  readonly family: string
+  /** null until the background hash is there; a stored run waits for it. */
+  readonly contentHash: string | null
+  readonly capture: readonly string[]
+  readonly edits: readonly Edit[]
+  readonly versions: { readonly headscope: string; readonly onnxruntime: string; readonly node: string }
+  readonly device: string
+  readonly dtype: 'f32'
+}
+
+export interface Run {
+  readonly items: readonly RunItem[]
+  readonly provenance: Provenance
+  readonly warnings: readonly string[]
+  /** Names of the captured hooks. */
+  readonly captured: readonly string[]
+  /** A captured tensor, right-padded with 0 beyond each item's own length. Throws when it was not captured. */
+  get(hook: string): Tensor
+}
