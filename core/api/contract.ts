@@ -192,6 +192,16 @@ export interface JobStarted {
   readonly job: number
 }
 
+/**
+ * GET /api/jobs: what waits, runs, or ended lately. `event` is the newest one. The stream of events repeats the newest
+ * event first and ends after done, failed or cancelled: close it then. A job that waits has total 0 in its progress.
+ */
+export interface JobSummary {
+  readonly job: number
+  readonly label: string
+  readonly event: JobEvent
+}
+
 /** POST /api/generate {model, prompt, max}: greedy continuation. */
 export interface GenerateRequest {
   readonly model: string
