@@ -42,7 +42,9 @@ export function createCatalogue({ bundledDir, library, dataDir }: CatalogueOptio
   const nameOf = (folder: string): string => {
     if (bundledDir === null) return folder
     const inside = relative(bundledDir, folder)
-    return inside === '' || inside.startsWith('..') || isAbsolute(inside) ? folder : inside.split(sep).join('/')
+    return inside === '' || inside.startsWith('..') || isAbsolute(inside)
+      ? folder
+      : inside.split(sep).join('/')
   }
 
   const series = async (folder: string): Promise<Series> => {
@@ -77,7 +79,8 @@ export function createCatalogue({ bundledDir, library, dataDir }: CatalogueOptio
       ])
     },
     async folder(name) {
-      if (name === '' || name.includes('\0')) throw new HeadscopeError('bad-request', 'Name a checkpoint folder to open.')
+      if (name === '' || name.includes('\0'))
+        throw new HeadscopeError('bad-request', 'Name a checkpoint folder to open.')
       if (isAbsolute(name)) return resolve(name)
       const folder = bundledDir === null ? null : resolve(bundledDir, name)
       if (folder !== null && nameOf(folder) !== folder && (await isFolder(folder))) return folder
@@ -106,14 +109,17 @@ export function createCatalogue({ bundledDir, library, dataDir }: CatalogueOptio
 /** True for a folder with config.json and safetensors weights (one file or an index of shards). */
 export async function isCheckpoint(folder: string): Promise<boolean> {
   const names = await namesIn(folder)
-  return names.has('config.json') && (names.has('model.safetensors') || names.has('model.safetensors.index.json'))
+  return (
+    names.has('config.json') && (names.has('model.safetensors') || names.has('model.safetensors.index.json'))
+  )
 }
 
 async function namesIn(folder: string): Promise<Set<string>> {
   return new Set(await readdir(folder).catch(() => []))
 }
 
-async function isFolder(path: string): Promise<boolean> {
+/** True for a folder, or a link to one. */
+export async function isFolder(path: string): Promise<boolean> {
   return (await stat(path).catch(() => null))?.isDirectory() ?? false
 }
 
@@ -130,7 +136,8 @@ async function members(folder: string, among?: string): Promise<string[]> {
   }
   // One checkpoint alone is no series, and a folder of unlike models is a library: their steps must look alike.
   if (found.length < 2) return []
-  if (among !== undefined && (!found.includes(among) || !found.every((path) => /\d/.test(basename(path))))) return []
+  if (among !== undefined && (!found.includes(among) || !found.every((path) => /\d/.test(basename(path)))))
+    return []
   return found
 }
 

@@ -59,7 +59,11 @@ export interface StoredRun {
   readonly edits: number
 }
 
-/** POST /api/models/open {path}: opens (or finds open) and describes. GET /api/models?path= the same, when open. */
+/** POST /api/models/open {path}: opens (or finds open) and describes. GET /api/models?path= describes it again. */
+export interface OpenRequest {
+  readonly path: string
+}
+
 export interface OpenedModel {
   readonly path: string
   readonly name: string
@@ -220,7 +224,11 @@ export interface FolderListing {
   readonly entries: readonly { readonly name: string; readonly path: string; readonly checkpoint: boolean }[]
 }
 
-/** POST /api/sql {sql}: read-only. */
+/** POST /api/sql {sql}: read-only, at most 1,000 rows. */
+export interface SqlRequest {
+  readonly sql: string
+}
+
 export interface SqlReply {
   readonly columns: readonly string[]
   readonly rows: readonly (readonly (string | number | null)[])[]

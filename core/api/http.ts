@@ -9,7 +9,7 @@ import { getCookie, setCookie } from 'hono/cookie'
 import { HTTPException } from 'hono/http-exception'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { validator } from 'hono/validator'
-import { z } from 'zod'
+import type { z } from 'zod'
 import { type ErrorCode, HeadscopeError, sentence } from '../errors.ts'
 import type { ApiError } from './contract.ts'
 import { CONTENT_SECURITY_POLICY, SECURITY_HEADERS } from './security.ts'
@@ -39,7 +39,8 @@ export function answerError(error: unknown, c: Context): Response {
 /** The error body of any thrown value. */
 export function toApiError(error: unknown): ApiError {
   if (error instanceof HeadscopeError) return { error: { code: error.code, message: error.message } }
-  if ((error as Error)?.name === 'AbortError') return { error: { code: 'cancelled', message: 'This was cancelled.' } }
+  if ((error as Error)?.name === 'AbortError')
+    return { error: { code: 'cancelled', message: 'This was cancelled.' } }
   return { error: { code: 'internal', message: `Headscope met a defect of its own: ${sentence(error)}` } }
 }
 
@@ -69,7 +70,11 @@ export function guard(token: string, port: () => number): MiddlewareHandler {
     const ours = ['127.0.0.1', 'localhost', '[::1]'].map((host) => `${host}:${port()}`)
     const host = c.req.header('host') ?? ''
     if (!ours.includes(host)) {
-      return refuse(c, 403, `The Host ${JSON.stringify(host)} is not this server: open it as http://${ours[0]}.`)
+      return refuse(
+        c,
+        403,
+        `The Host ${JSON.stringify(host)} is not this server: open it as http://${ours[0]}.`,
+      )
     }
     const origin = c.req.header('origin')
     if (origin !== undefined && !ours.some((name) => origin === `http://${name}`)) {
@@ -103,7 +108,9 @@ function enter(c: Context, path: string, fromElsewhere: boolean): Response {
   const target = path.replace(/^\/+/, '/')
   if (!fromElsewhere) return c.redirect(target, 302)
   const escaped = target.replace(/[&"<>]/g, (char) => `&#${char.charCodeAt(0)};`)
-  return c.html(`<!doctype html><meta http-equiv="refresh" content="0;url=${escaped}"><title>Headscope</title>`)
+  return c.html(
+    `<!doctype html><meta http-equiv="refresh" content="0;url=${escaped}"><title>Headscope</title>`,
+  )
 }
 
 function same(a: string, b: string): boolean {
@@ -111,13 +118,19 @@ function same(a: string, b: string): boolean {
   return timingSafeEqual(digest(a), digest(b))
 }
 
-/** Validates a JSON body; what does not fit is one sentence that names the field. */
-export function body<S extends z.ZodType>(schema: S) {
-  return validator('json', (value: unknown, c): z.output<S> => {
+/**
+ * Validates a JSON body as the `T` of contract.ts; what does not fit is one sentence that names the field. JSON knows
+ * no undefined, so an optional field of the schema is an absent one: that is what the cast says.
+ */
+export function body<T>(schema: z.ZodType) {
+  return validator('json', (value: unknown, c): T => {
     if (!/^application\/json\b/i.test(c.req.header('content-type') ?? '')) {
-      throw new HeadscopeError('bad-request', 'The request needs a JSON body with content-type application/json.')
+      throw new HeadscopeError(
+        'bad-request',
+        'The request needs a JSON body with content-type application/json.',
+      )
     }
-    return check(schema, value, 'body')
+    return check(schema, value, 'body') as T
   })
 }
 
@@ -128,7 +141,8 @@ export function query<S extends z.ZodType>(schema: S) {
 
 /** A run or job number in a path: a whole number from 1. Throws not-found otherwise. */
 export function idOf(text: string, kind: string): number {
-  if (!/^[1-9]\d{0,14}$/.test(text)) throw new HeadscopeError('not-found', `There is no ${kind} ${JSON.stringify(text)}.`)
+  if (!/^[1-9]\d{0,14}$/.test(text))
+    throw new HeadscopeError('not-found', `There is no ${kind} ${JSON.stringify(text)}.`)
   return Number(text)
 }
 
@@ -137,7 +151,10 @@ function check<S extends z.ZodType>(schema: S, value: unknown, where: string): z
   if (result.success) return result.data
   const issue = result.error.issues[0]!
   const field = issue.path.length > 0 ? `field ${JSON.stringify(issue.path.join('.'))}` : where
-  throw new HeadscopeError('bad-request', `The ${field} of this request does not fit: ${lower(issue.message)}.`)
+  throw new HeadscopeError(
+    'bad-request',
+    `The ${field} of this request does not fit: ${lower(issue.message)}.`,
+  )
 }
 
 function lower(message: string): string {

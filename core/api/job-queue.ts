@@ -3,14 +3,16 @@
  * anywhere and again after a reload: the newest event is repeated to whoever begins to listen. An error in a job is
  * its last event and nothing else. Finished jobs are remembered for a while, so that a late listener hears the end.
  */
-import { HeadscopeError, isCancelled } from '../errors.ts'
+
 import type { Progress } from '../checkpoint/types.ts'
+import { HeadscopeError, isCancelled } from '../errors.ts'
 import type { JobEvent, JobSummary } from './contract.ts'
 import { toApiError } from './http.ts'
 
-export interface JobWork<R = unknown> {
-  (context: { readonly signal: AbortSignal; readonly onProgress: (progress: Progress) => void }): Promise<R>
-}
+export type JobWork<R = unknown> = (context: {
+  readonly signal: AbortSignal
+  readonly onProgress: (progress: Progress) => void
+}) => Promise<R>
 
 export interface JobQueue {
   /** Queues work and returns the job's number. */
@@ -61,7 +63,10 @@ export function createJobQueue(): JobQueue {
       const result = await job.work({ signal: job.controller.signal, onProgress })
       emit(job, { type: 'done', result })
     } catch (error) {
-      emit(job, isCancelled(error) ? { type: 'cancelled' } : { type: 'failed', error: toApiError(error).error })
+      emit(
+        job,
+        isCancelled(error) ? { type: 'cancelled' } : { type: 'failed', error: toApiError(error).error },
+      )
     } finally {
       running = null
       forget(jobs)
@@ -71,7 +76,11 @@ export function createJobQueue(): JobQueue {
 
   function find(id: number): Job {
     const job = jobs.get(id)
-    if (!job) throw new HeadscopeError('not-found', `There is no job ${id}; jobs are forgotten when the engine restarts.`)
+    if (!job)
+      throw new HeadscopeError(
+        'not-found',
+        `There is no job ${id}; jobs are forgotten when the engine restarts.`,
+      )
     return job
   }
 

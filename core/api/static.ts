@@ -20,7 +20,12 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 export type StaticAnswer =
-  | { readonly status: 200; readonly body: Uint8Array<ArrayBuffer>; readonly type: string; readonly cache: string }
+  | {
+      readonly status: 200
+      readonly body: Uint8Array<ArrayBuffer>
+      readonly type: string
+      readonly cache: string
+    }
   | { readonly status: 403 | 404 | 503; readonly message: string }
 
 /**
@@ -61,7 +66,11 @@ function decode(pathname: string): string | null {
 }
 
 function unsafe(path: string): boolean {
-  return !path.startsWith('/') || /[\\\0]/.test(path) || path.split('/').some((part) => part === '..' || part === '.')
+  return (
+    !path.startsWith('/') ||
+    /[\\\0]/.test(path) ||
+    path.split('/').some((part) => part === '..' || part === '.')
+  )
 }
 
 async function read(root: string, name: string): Promise<Uint8Array<ArrayBuffer> | 'outside' | null> {

@@ -16,7 +16,11 @@ export interface CallOptions {
 
 /** A worker that serves the methods of `M`. */
 export interface ComputeClient<M extends MethodTable> {
-  call<K extends keyof M & string>(method: K, input: InputOf<M[K]>, options?: CallOptions): Promise<ResultOf<M[K]>>
+  call<K extends keyof M & string>(
+    method: K,
+    input: InputOf<M[K]>,
+    options?: CallOptions,
+  ): Promise<ResultOf<M[K]>>
   /** Cancels what runs, waits until it has ended, then lets the worker leave by itself. */
   close(): Promise<void>
 }
@@ -51,7 +55,9 @@ export function createComputeClient<M extends MethodTable>(
       const waiting = [...pending.values()]
       pending.clear()
       for (const call of waiting) {
-        call.reject(new HeadscopeError('internal', `The computation broke off: ${reason}; what was stored is kept.`))
+        call.reject(
+          new HeadscopeError('internal', `The computation broke off: ${reason}; what was stored is kept.`),
+        )
       }
     })
     return started
@@ -60,7 +66,10 @@ export function createComputeClient<M extends MethodTable>(
   function receive(message: FromWorker): void {
     const call = pending.get(message.id)
     if (!call) return
-    if (message.type === 'progress') return call.onProgress?.(message.progress)
+    if (message.type === 'progress') {
+      call.onProgress?.(message.progress)
+      return
+    }
     pending.delete(message.id)
     if (message.type === 'result') call.resolve(message.value)
     else call.reject(new HeadscopeError(message.error.code, message.error.message))

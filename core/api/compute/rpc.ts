@@ -32,7 +32,10 @@ export type FromWorker =
   | { type: 'progress'; id: number; progress: Progress }
 
 /** Serves `methods` on a port. An error in a method is answered, and never leaves this function. */
-export function serveMethods(port: Pick<MessagePort, 'on' | 'postMessage' | 'close'>, methods: MethodTable): void {
+export function serveMethods(
+  port: Pick<MessagePort, 'on' | 'postMessage' | 'close'>,
+  methods: MethodTable,
+): void {
   const controllers = new Map<number, AbortController>()
   const post = (message: FromWorker) => port.postMessage(message)
 

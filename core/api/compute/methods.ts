@@ -1,0 +1,190 @@
+/**
+ * What the compute worker does, one plain function per question: the table below is the whole of it, and its types are
+ * those of the functions. In: the messages of contract.ts, with the model's folder in
+ * place of its name. Out: plain data. Models stay open in a small cache.
+ */
+import type { ScanResult } from '../../analysis/types.ts'
+import type { TokenView } from '../../checkpoint/types.ts'
+import { HeadscopeError } from '../../errors.ts'
+import type { Run } from '../../run/types.ts'
+import type {
+  GenerateReply,
+  GenerateRequest,
+  InductionView,
+  NamedPrediction,
+  OpenedModel,
+  PredictReply,
+  PredictRequest,
+  PromptInput,
+  RunRequest,
+  ScanRequest,
+} from '../contract.ts'
+import type { Engine, EngineModel, WorkspaceWrites } from './engine.ts'
+import { inductionView } from './induction.ts'
+import { createModelCache } from './model-cache.ts'
+import type { Call } from './rpc.ts'
+
+/** Models that stay open beside those in use. */
+const OPEN_MODELS = 3
+/** Likeliest next tokens that a prediction shows. */
+const SHOWN = 10
+
+export type ComputeMethods = ReturnType<typeof createMethods>
+
+export interface MethodOptions {
+  readonly threads?: number
+  readonly cacheDir?: string
+}
+
+/** Makes the table over an engine and a workspace that is open for writing. */
+export function createMethods<M extends EngineModel>(
+  engine: Engine<M>,
+  workspace: WorkspaceWrites<M>,
+  options: MethodOptions = {},
+) {
+  const models = createModelCache((path) => engine.openModel(path, options), OPEN_MODELS)
+  /** Hashes that the background pass has finished, by folder; forgotten with the worker. */
+  const hashes = new WeakMap<M, string>()
+
+  /** Begins the background pass; a fault of the weights shows up where the hash is needed, not here. */
+  function hashLater(model: M): void {
+    if (hashes.has(model)) return
+    model.contentHash().then(
+      ({ hash }) => hashes.set(model, hash),
+      () => undefined,
+    )
+  }
+
+  return {
+    /** Answers once the workspace is open. */
+    ready: (_: object): void => {},
+
+    /** Opens a checkpoint, or finds it open, and describes it. */
+    open: ({ model }: { model: string }): Promise<Omit<OpenedModel, 'path' | 'series'>> =>
+      models.use(model, (opened) => {
+        hashLater(opened)
+        return describe(engine, opened, hashes.get(opened) ?? null)
+      }),
+
+    /** The content hash of a checkpoint; waits for the pass over its weights. */
+    hash: ({ model }: { model: string }): Promise<{ hash: string }> =>
+      models.use(model, async (opened) => {
+        const { hash } = await opened.contentHash()
+        hashes.set(opened, hash)
+        return { hash }
+      }),
+
+    /** The tokens of a text. */
+    tokenize: ({ model, ...prompt }: { model: string } & PromptInput): Promise<TokenView[]> =>
+      models.use(model, (opened) => view(opened, idsOf(opened, prompt))),
+
+    /** Runs a prompt, captures patterns and the residual stream, and stores them block by block. */
+    run: ({ model, prompt, edits = [] }: RunRequest, { signal, progress }: Call): Promise<{ run: number }> =>
+      models.use(model, async (opened) => {
+        const ids = idsOf(opened, prompt)
+        const capture = captures(engine.summary(opened).n_layers)
+        const run = await workspace.storeRun(opened, { ids, text: prompt.text ?? null }, (onCapture) =>
+          opened.run(ids, { capture, edits, signal, onProgress: progress, onCapture }),
+        )
+        return { run }
+      }),
+
+    /** What the model says at one position, with and without edits. */
+    predict: ({ model, prompt, edits, pos = -1 }: PredictRequest, { signal }: Call): Promise<PredictReply> =>
+      models.use(model, async (opened) => {
+        const ids = idsOf(opened, prompt)
+        const at = pos < 0 ? ids.length + pos : pos
+        if (at < 0 || at >= ids.length) {
+          throw new HeadscopeError(
+            'bad-request',
+            `Position ${pos} is outside of this prompt of ${ids.length} tokens.`,
+          )
+        }
+        const base = prediction(opened, await opened.run(ids, { top: SHOWN, signal }), at)
+        if (edits.length === 0) return { base, edited: base }
+        const edited = prediction(opened, await opened.run(ids, { top: SHOWN, edits, signal }), at)
+        return { base, edited }
+      }),
+
+    /** The greedy continuation of a prompt. */
+    generate: ({ model, prompt, max }: GenerateRequest, { signal }: Call): Promise<GenerateReply> =>
+      models.use(model, async (opened) => {
+        const { ids } = await opened.generate(idsOf(opened, prompt), { max, signal })
+        return { tokens: view(opened, ids), text: opened.tokenizer?.decode(ids) ?? ids.join(' ') }
+      }),
+
+    /** Scores every head and stores the scores. */
+    scan: ({ model, ...settings }: ScanRequest, { signal, progress }: Call): Promise<ScanResult> =>
+      models.use(model, async (opened) => {
+        const result = await engine.scanHeads(opened, { ...settings, signal, onProgress: progress })
+        await workspace.storeScan(opened, result)
+        return result
+      }),
+
+    /** The A B … A places of a stored run, and the weights that its heads put there. */
+    induction: ({ run }: { run: number }): InductionView => {
+      const stored = workspace.patternsOf(run)
+      return inductionView(engine.repeatPairs(stored.ids), stored.heads)
+    },
+
+    /** Closes every model and the workspace: the last call. */
+    close: async (_: object): Promise<void> => {
+      await models.closeAll()
+      workspace.close()
+    },
+  }
+}
+
+/** Every pattern, the residual stream at each border of blocks, and at the end. */
+function captures(layers: number): string[] {
+  return ['blocks.*.attn.hook_pattern', 'blocks.*.hook_resid_pre', `blocks.${layers - 1}.hook_resid_post`]
+}
+
+function describe<M extends EngineModel>(
+  engine: Engine<M>,
+  model: M,
+  contentHash: string | null,
+): Omit<OpenedModel, 'path' | 'series'> {
+  const { tokenizer } = model
+  return {
+    name: model.name,
+    spec: engine.summary(model),
+    hooks: model.hooks,
+    parameters: model.parameters.total,
+    tokenizer: tokenizer && {
+      vocabSize: tokenizer.vocabSize,
+      bosToken: tokenizer.bosToken,
+      addsBos: tokenizer.addsBos,
+    },
+    tokenizerProblem: model.checkpoint.tokenizerProblem,
+    warnings: model.warnings,
+    contentHash,
+  }
+}
+
+function idsOf(model: EngineModel, { text, ids, bos }: PromptInput): number[] {
+  const found = ids ? [...ids] : model.encode(text ?? '', bos ? { bos } : {})
+  if (found.length === 0)
+    throw new HeadscopeError('bad-prompt', 'The prompt is empty: type at least one token.')
+  return found
+}
+
+/** Token views; without a tokenizer a token is its number. */
+function view(model: EngineModel, ids: readonly number[]): TokenView[] {
+  if (model.tokenizer) return model.tokenizer.view(ids)
+  return ids.map((id) => ({ id, text: String(id), special: false, group: null }))
+}
+
+function prediction(model: EngineModel, run: Run, pos: number): NamedPrediction {
+  const item = run.items[0]!
+  const { top } = item.positions[pos]!
+  const tokens = view(
+    model,
+    top.map(({ id }) => id),
+  )
+  return {
+    pos,
+    top: top.map(({ prob, logit }, i) => ({ token: tokens[i]!, prob, logit })),
+    loss: item.loss,
+  }
+}

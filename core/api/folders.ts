@@ -1,0 +1,45 @@
+/** GET /api/folders?path=: the folders inside one, for the open dialog; the home folder when no path is given. */
+import { readdir } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { Hono } from 'hono'
+import { z } from 'zod'
+import { HeadscopeError } from '../errors.ts'
+import { isCheckpoint, isFolder, natural } from './catalogue.ts'
+import type { FolderListing } from './contract.ts'
+import type { ApiDeps } from './deps.ts'
+import { query } from './http.ts'
+
+export function foldersRoutes(_: ApiDeps) {
+  return new Hono().get('/', query(z.object({ path: z.string().max(4096).optional() })), async (c) =>
+    c.json<FolderListing>(await listFolder(c.req.valid('query').path || homedir())),
+  )
+}
+
+/** The visible folders inside `given`, in natural order. Throws not-found or bad-request with the reason. */
+export async function listFolder(given: string): Promise<FolderListing> {
+  if (!isAbsolute(given) || given.includes('\0')) {
+    throw new HeadscopeError('bad-request', `The folder ${JSON.stringify(given)} needs an absolute path.`)
+  }
+  const path = resolve(given)
+  const inside = await readdir(path, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+    throw new HeadscopeError('not-found', `The folder ${path} ${reason(error)}.`, { cause: error })
+  })
+  const visible = inside.filter((entry) => !entry.name.startsWith('.'))
+  const entries = await Promise.all(
+    visible.map(async (entry) => {
+      const child = join(path, entry.name)
+      const folder = entry.isDirectory() || (entry.isSymbolicLink() && (await isFolder(child)))
+      return folder ? { name: entry.name, path: child, checkpoint: await isCheckpoint(child) } : null
+    }),
+  )
+  const kept = entries.filter((entry) => entry !== null).sort((a, b) => natural(a.name, b.name))
+  return { path, parent: dirname(path) === path ? null : dirname(path), entries: kept }
+}
+
+function reason(error: NodeJS.ErrnoException): string {
+  if (error.code === 'ENOENT') return 'does not exist'
+  if (error.code === 'ENOTDIR') return 'is a file'
+  if (error.code === 'EACCES' || error.code === 'EPERM') return 'may not be read by you'
+  return `cannot be read (${error.code ?? error.message})`
+}

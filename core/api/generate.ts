@@ -1,0 +1,15 @@
+/** POST /api/generate: the greedy continuation of a prompt. Cancelled when the client goes away. */
+import { Hono } from 'hono'
+import type { GenerateReply, GenerateRequest } from './contract.ts'
+import type { ApiDeps } from './deps.ts'
+import { body } from './http.ts'
+import { generateBody } from './schemas.ts'
+
+export function generateRoutes({ catalogue, compute }: ApiDeps) {
+  return new Hono().post('/', body<GenerateRequest>(generateBody), async (c) => {
+    const request = c.req.valid('json')
+    const folder = await catalogue.folder(request.model)
+    const reply = await compute.call('generate', { ...request, model: folder }, { signal: c.req.raw.signal })
+    return c.json<GenerateReply>(reply)
+  })
+}

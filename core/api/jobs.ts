@@ -1,0 +1,78 @@
+/**
+ * Long work. POST /api/jobs/run and /api/jobs/scan start it and answer {job}; GET /api/jobs lists it, GET
+ * /api/jobs/:id/events follows it as server-sent events, POST /api/jobs/:id/cancel ends it.
+ */
+import { basename } from 'node:path'
+import { Hono } from 'hono'
+import { streamSSE } from 'hono/streaming'
+import type { JobEvent, JobStarted, JobSummary, RunRequest, ScanReply, ScanRequest } from './contract.ts'
+import type { ApiDeps } from './deps.ts'
+import { body, idOf } from './http.ts'
+import { runBody, scanBody } from './schemas.ts'
+
+/** How often a silent stream says that it is alive, in milliseconds: below the idle limits of tunnels. */
+const HEARTBEAT = 15_000
+
+export function jobsRoutes({ catalogue, compute, jobs }: ApiDeps) {
+  return new Hono()
+    .get('/', (c) => c.json<JobSummary[]>(jobs.list()))
+    .post('/run', body<RunRequest>(runBody), async (c) => {
+      const request = c.req.valid('json')
+      const folder = await catalogue.folder(request.model)
+      const job = jobs.start(`running ${basename(folder)}`, (options) =>
+        compute.call('run', { ...request, model: folder }, options),
+      )
+      return c.json<JobStarted>({ job })
+    })
+    .post('/scan', body<ScanRequest>(scanBody), async (c) => {
+      const request = c.req.valid('json')
+      const folder = await catalogue.folder(request.model)
+      const job = jobs.start(`scanning ${basename(folder)}`, async (options): Promise<ScanReply> => {
+        const result = await compute.call('scan', { ...request, model: folder }, options)
+        return { ...result, model: catalogue.nameOf(folder) }
+      })
+      return c.json<JobStarted>({ job })
+    })
+    .post('/:id/cancel', (c) => {
+      jobs.cancel(idOf(c.req.param('id'), 'job'))
+      return c.json({ ok: true })
+    })
+    .get('/:id/events', (c) => {
+      const id = idOf(c.req.param('id'), 'job')
+      const events: JobEvent[] = []
+      let wake = () => {}
+      const leave = jobs.follow(id, (event) => {
+        // A listener that is slower than the work needs only the newest progress.
+        if (events.at(-1)?.type === 'progress' && event.type === 'progress') events.pop()
+        events.push(event)
+        wake()
+      })
+      return streamSSE(c, async (stream) => {
+        stream.onAbort(() => wake())
+        try {
+          while (!stream.aborted) {
+            const event = events.shift()
+            if (event) {
+              await stream.writeSSE({ data: JSON.stringify(event) })
+              if (event.type !== 'progress') return
+            } else if (!(await news())) {
+              await stream.write(': alive\n\n')
+            }
+          }
+        } finally {
+          leave()
+        }
+      })
+
+      /** Waits for an event (true) or for the heartbeat (false). */
+      function news(): Promise<boolean> {
+        return new Promise((resolve) => {
+          const timer = setTimeout(() => resolve(false), HEARTBEAT)
+          wake = () => {
+            clearTimeout(timer)
+            resolve(true)
+          }
+        })
+      }
+    })
+}

@@ -1,0 +1,26 @@
+/** POST /api/models/open {path} opens a checkpoint and describes it; GET /api/models?path= describes it again. */
+import { Hono } from 'hono'
+import { z } from 'zod'
+import type { OpenedModel, OpenRequest } from './contract.ts'
+import type { ApiDeps } from './deps.ts'
+import { body, query } from './http.ts'
+import { model, openBody } from './schemas.ts'
+
+export function modelsRoutes({ catalogue, compute }: ApiDeps) {
+  async function describe(name: string, signal: AbortSignal): Promise<OpenedModel> {
+    const folder = await catalogue.folder(name)
+    const opened = await compute.call('open', { model: folder }, { signal })
+    return { ...opened, path: catalogue.nameOf(folder), series: await catalogue.series(folder) }
+  }
+
+  return new Hono()
+    .post('/open', body<OpenRequest>(openBody), async (c) => {
+      const { path } = c.req.valid('json')
+      const opened = await describe(path, c.req.raw.signal)
+      await catalogue.remember(await catalogue.folder(path))
+      return c.json<OpenedModel>(opened)
+    })
+    .get('/', query(z.object({ path: model })), async (c) =>
+      c.json<OpenedModel>(await describe(c.req.valid('query').path, c.req.raw.signal)),
+    )
+}

@@ -1,0 +1,48 @@
+/**
+ * Stored runs. GET /api/runs/:id describes one; pattern, thumbnails and residual give its tensors as they are stored;
+ * induction gives its A B … A places and what every head does there.
+ */
+import { Hono } from 'hono'
+import { z } from 'zod'
+import { HeadscopeError } from '../errors.ts'
+import type { InductionView, RunDetail } from './contract.ts'
+import type { ApiDeps } from './deps.ts'
+import { idOf, query } from './http.ts'
+import type { StoredTensor } from './workspace.ts'
+
+const place = z.object({ layer: z.coerce.number().int().min(0), head: z.coerce.number().int().min(0) })
+
+export function runsRoutes({ catalogue, workspace, compute }: ApiDeps) {
+  return new Hono()
+    .get('/:id', async (c) => {
+      const run = workspace.run(idOf(c.req.param('id'), 'run'))
+      return c.json<RunDetail>({ ...run, model: catalogue.nameOf(run.model) })
+    })
+    .get('/:id/pattern', query(place), (c) => {
+      const { layer, head } = c.req.valid('query')
+      return tensor(workspace.pattern(idOf(c.req.param('id'), 'run'), layer, head))
+    })
+    .get('/:id/thumbnails', (c) => tensor(workspace.thumbnails(idOf(c.req.param('id'), 'run'))))
+    .get('/:id/residual', query(z.object({ hook: z.string().max(200) })), (c) =>
+      tensor(workspace.residual(idOf(c.req.param('id'), 'run'), c.req.valid('query').hook)),
+    )
+    .get('/:id/induction', async (c) => {
+      const run = idOf(c.req.param('id'), 'run')
+      return c.json<InductionView>(await compute.call('induction', { run }, { signal: c.req.raw.signal }))
+    })
+}
+
+/** The bytes as they lie in the store, with what they mean in the headers. A stored run never changes: cacheable. */
+function tensor({ bytes, shape, dtype, codec }: StoredTensor): Response {
+  if (bytes.byteLength === 0) throw new HeadscopeError('bad-store', 'The workspace holds an empty tensor.')
+  return new Response(bytes, {
+    headers: {
+      'content-type': 'application/octet-stream',
+      'content-length': String(bytes.byteLength),
+      'cache-control': 'private, max-age=3600',
+      'x-headscope-shape': JSON.stringify(shape),
+      'x-headscope-dtype': dtype,
+      'x-headscope-codec': codec,
+    },
+  })
+}

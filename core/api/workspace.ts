@@ -1,0 +1,24 @@
+/** What the server reads of the workspace, as types: see workspace-store.ts for the store behind it. */
+import type { RunDetail, ScanReply, SqlReply, StoredPrompt, StoredRun } from './contract.ts'
+
+/** Bytes as they lie in the store. */
+export interface StoredTensor {
+  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly shape: readonly number[]
+  readonly dtype: 'f32' | 'f16' | 'u8'
+  readonly codec: 'full' | 'tri'
+}
+
+/** Every method throws not-found for a run that does not exist. `model` of a run is the folder it was opened from. */
+export interface WorkspaceReads {
+  prompts(): StoredPrompt[]
+  runs(): StoredRun[]
+  run(id: number): RunDetail
+  pattern(id: number, layer: number, head: number): StoredTensor
+  thumbnails(id: number): StoredTensor
+  residual(id: number, hook: string): StoredTensor
+  /** The newest scan of the checkpoint with these weights, or null. */
+  newestScan(contentHash: string): Omit<ScanReply, 'model'> | null
+  sql(text: string): SqlReply
+  close(): void
+}
