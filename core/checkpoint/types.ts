@@ -66,8 +66,20 @@ export interface WantedTensor {
   readonly shape: readonly number[]
   /** Words that say where each size comes from, e.g. 'vocab_size × n_embd'. */
   readonly from: string
+  /** What the tensor is, for the accounting of parameters. */
+  readonly role: ParameterRole
   readonly optional?: boolean
 }
+
+export type ParameterRole =
+  | 'embedding'
+  | 'positional'
+  | 'unembedding'
+  | 'attention'
+  | 'mlp'
+  | 'router'
+  | 'norm'
+  | 'bias'
 
 /** Tensors by canonical name, shapes checked, and what to tell the user. */
 export interface BoundTensors {

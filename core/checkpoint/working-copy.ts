@@ -1,0 +1,140 @@
+/**
+ * The float32 bytes of every tensor, as files that ONNX Runtime can map.
+ * In: bound tensors. Out: one folder and places in its files. F32 weights are used where they lie; other formats are
+ * written once as F32 into the cache, keyed by content.
+ * Cost of a copy: one pass at the speed of the disk, 16 MB of memory; none when it is there already.
+ */
+import { closeSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import { HeadscopeError } from '../errors.ts'
+import { cachePart, defaultCacheDir } from './cache.ts'
+import { decodeFloats } from './dtypes.ts'
+import { type OpenFile, openFile, readExactly } from './files.ts'
+import { encodeHeader, type TemporaryFile, temporaryFile, writeError } from './safetensors-write.ts'
+import type { BoundTensors, Progress, TensorEntry, WeightFiles, WeightSlice } from './types.ts'
+
+const CHUNK_VALUES = 1 << 21
+
+export interface WeightFilesOptions {
+  readonly cacheDir?: string
+  /** Content hash of the tensors; a function is called only when a copy is needed. */
+  readonly hash: string | (() => Promise<string>)
+  readonly signal?: AbortSignal
+  readonly onProgress?: (progress: Progress) => void
+}
+
+/**
+ * Places of the float32 weights.
+ * @throws HeadscopeError 'no-space' on a full disk, 'cancelled' by the signal
+ */
+export async function weightFiles(bound: BoundTensors, options: WeightFilesOptions): Promise<WeightFiles> {
+  const inPlace = whereTheyLie(bound)
+  if (inPlace) return inPlace
+  const hash = typeof options.hash === 'string' ? options.hash : await options.hash()
+  const folder = cachePart(options.cacheDir ?? defaultCacheDir(), 'weights')
+  const name = `${hash}.f32.safetensors`
+  const file = join(folder, name)
+  const entries = [...bound.tensors].sort(([a], [b]) => (a < b ? -1 : 1))
+  const { head, offsets, size } = encodeHeader(
+    entries.map(([canonical, entry]) => ({ name: canonical, shape: entry.shape, data: () => [] })),
+  )
+  if (!isWhole(file, head, size)) await writeCopy(file, head, entries, options)
+  const tensors = new Map<string, WeightSlice>()
+  entries.forEach(([canonical, entry], i) => {
+    tensors.set(canonical, {
+      location: name,
+      offset: offsets[i]!,
+      bytes: 4 * values(entry),
+      shape: entry.shape,
+    })
+  })
+  return { folder, tensors }
+}
+
+/** F32 in one folder, each at an aligned place: nothing to copy. */
+function whereTheyLie(bound: BoundTensors): WeightFiles | null {
+  const entries = [...bound.tensors.values()]
+  const folder = entries[0] ? dirname(entries[0].file) : null
+  if (folder === null) return null
+  if (!entries.every((e) => e.dtype === 'F32' && e.offset % 4 === 0 && dirname(e.file) === folder))
+    return null
+  const tensors = new Map<string, WeightSlice>()
+  for (const [name, { file, offset, bytes, shape }] of bound.tensors) {
+    tensors.set(name, { location: basename(file), offset, bytes, shape })
+  }
+  return { folder, tensors }
+}
+
+/** A copy counts when its size and its header are the ones that we would write. */
+function isWhole(file: string, head: Uint8Array, size: number): boolean {
+  let open: OpenFile
+  try {
+    open = openFile(file)
+  } catch {
+    return false
+  }
+  try {
+    return (
+      open.size === size && Buffer.from(head).equals(readExactly(open.fd, 0, head.length, basename(file)))
+    )
+  } finally {
+    closeSync(open.fd)
+  }
+}
+
+async function writeCopy(
+  file: string,
+  head: Uint8Array,
+  entries: readonly (readonly [string, TensorEntry])[],
+  options: WeightFilesOptions,
+): Promise<void> {
+  const { signal, onProgress } = options
+  const total = entries.reduce((sum, [, entry]) => sum + 4 * values(entry), 0)
+  const started = performance.now()
+  let done = 0
+  const step = (bytes: number) => {
+    if (signal?.aborted) throw new HeadscopeError('cancelled', 'Preparing the weights was cancelled.')
+    done += bytes
+    const seconds = (performance.now() - started) / 1000
+    onProgress?.({ done, total, secondsLeft: done > 0 ? (seconds * (total - done)) / done : null })
+  }
+  let out: TemporaryFile | null = null
+  try {
+    out = temporaryFile(file)
+    out.write(head)
+    for (const [, entry] of entries) {
+      for (const chunk of decodedChunks(entry, step)) {
+        out.write(chunk)
+        await setImmediate() // lets a cancel and other work in
+      }
+    }
+    out.commit()
+  } catch (error) {
+    out?.discard()
+    throw writeError(file, error)
+  }
+}
+
+function* decodedChunks(entry: TensorEntry, step: (bytes: number) => void): Iterable<Uint8Array> {
+  const label = basename(entry.file)
+  const file = openFile(entry.file, label)
+  try {
+    const width = entry.bytes / Math.max(1, values(entry))
+    const source = new Uint8Array(Math.min(values(entry), CHUNK_VALUES) * width)
+    const target = new Float32Array(Math.min(values(entry), CHUNK_VALUES))
+    for (let at = 0; at < values(entry); at += CHUNK_VALUES) {
+      const n = Math.min(CHUNK_VALUES, values(entry) - at)
+      const bytes = readExactly(file.fd, entry.offset + at * width, n * width, label, source)
+      decodeFloats(entry.dtype, bytes.subarray(0, n * width), target.subarray(0, n))
+      step(4 * n)
+      yield new Uint8Array(target.buffer, 0, 4 * n)
+    }
+  } finally {
+    closeSync(file.fd)
+  }
+}
+
+function values(entry: TensorEntry): number {
+  return entry.shape.reduce((a, b) => a * b, 1)
+}
