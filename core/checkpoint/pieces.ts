@@ -128,13 +128,13 @@ function renderRun(
     owner.fill(token, at, at + bytes[token]!.length)
     at += bytes[token]!.length
   }
-  const raw: number[][] = views.map(() => []) // bytes that wait to be shown as <..>
+  const raw = new Map<number, number[]>() // bytes of each token that wait to be shown as <..>
   const flush = (token: number) => {
-    const waiting = raw[token]!
-    if (waiting.length === 0) return
+    const waiting = raw.get(token)
+    if (!waiting) return
     views[token]!.text +=
       `<${waiting.map((byte) => byte.toString(16).toUpperCase().padStart(2, '0')).join(' ')}>`
-    raw[token] = []
+    raw.delete(token)
   }
   for (let i = 0; i < all.length; ) {
     const length = characterLength(all, i)
@@ -144,7 +144,11 @@ function renderRun(
       flush(first)
       views[first]!.text += visible(all.toString('utf8', i, i + length))
     } else {
-      for (let k = i; k < i + Math.max(1, length); k++) raw[owner[k]!]!.push(all[k]!)
+      for (let k = i; k < i + Math.max(1, length); k++) {
+        const waiting = raw.get(owner[k]!)
+        if (waiting) waiting.push(all[k]!)
+        else raw.set(owner[k]!, [all[k]!])
+      }
     }
     if (length > 0 && first !== last) {
       const group = views[first]!.group ?? first

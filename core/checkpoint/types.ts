@@ -44,8 +44,11 @@ export interface Tokenizer {
   readonly addsBos: boolean
   /** Ids of special and added tokens: never drawn for random sequences. */
   readonly specialIds: ReadonlySet<number>
-  /** Text to ids. `bos`: auto = as the files say; never doubled. */
-  encode(text: string, options?: { bos?: 'auto' | 'yes' | 'no' }): number[]
+  /**
+   * Text to ids. `bos`: auto = as the files say; never doubled. `specials`: whether the spelling of a special token
+   * in the text is that token (the default) or plain characters.
+   */
+  encode(text: string, options?: { bos?: 'auto' | 'yes' | 'no'; specials?: 'tokens' | 'text' }): number[]
   /** The whole text through one byte buffer. Unknown ids decode as `<unused N>`. */
   decode(ids: readonly number[]): string
   /** One view per id, for display. Unknown ids show as `<unused N>`. */

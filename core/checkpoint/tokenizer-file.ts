@@ -1,0 +1,266 @@
+/**
+ * tokenizer.json, checked before anything is built from it.
+ * In: a folder. Out: vocabulary, added tokens, the style of its pieces, what it puts around a text.
+ * A component that we cannot run exactly is refused by name: a guess would give other ids without an error.
+ */
+import { HeadscopeError } from '../errors.ts'
+import { readJsonFile } from './files.ts'
+import { isObject, type JsonObject, shorten, show } from './json.ts'
+import { pieceStyle } from './piece-style.ts'
+import type { PieceStyle } from './pieces.ts'
+import { readVocabulary } from './vocabulary.ts'
+
+export interface AddedToken {
+  readonly id: number
+  readonly content: string
+  readonly special: boolean
+}
+
+export interface TokenizerFile {
+  readonly json: JsonObject
+  readonly model: JsonObject & { type: string }
+  /** Word to id, added tokens too. */
+  readonly ids: ReadonlyMap<string, number>
+  readonly added: readonly AddedToken[]
+  readonly unkId: number | null
+  readonly style: PieceStyle
+  /** Ids that the post-processor puts before and after a single text. */
+  readonly before: readonly number[]
+  readonly after: readonly number[]
+  readonly warnings: readonly string[]
+}
+
+/** The sentence of everything that is wrong with a tokenizer file. */
+export function badTokenizer(why: string, remedy = 'download it again'): HeadscopeError {
+  return new HeadscopeError('bad-checkpoint', `tokenizer.json: ${why}; ${remedy}.`)
+}
+
+const SUPPORTED: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['model', new Set(['BPE', 'WordLevel', 'WordPiece', 'Unigram'])],
+  [
+    'normalizer',
+    new Set([
+      'BertNormalizer',
+      'Precompiled',
+      'Sequence',
+      'Replace',
+      'NFC',
+      'NFD',
+      'NFKC',
+      'NFKD',
+      'Strip',
+      'StripAccents',
+      'Lowercase',
+      'Prepend',
+    ]),
+  ],
+  [
+    'pre_tokenizer',
+    new Set([
+      'BertPreTokenizer',
+      'Sequence',
+      'Whitespace',
+      'WhitespaceSplit',
+      'Metaspace',
+      'ByteLevel',
+      'Split',
+      'Punctuation',
+      'Digits',
+    ]),
+  ],
+  [
+    'post_processor',
+    new Set(['TemplateProcessing', 'ByteLevel', 'BertProcessing', 'RobertaProcessing', 'Sequence']),
+  ],
+  [
+    'decoder',
+    new Set([
+      'ByteLevel',
+      'WordPiece',
+      'Metaspace',
+      'BPEDecoder',
+      'Sequence',
+      'Replace',
+      'Fuse',
+      'Strip',
+      'ByteFallback',
+    ]),
+  ],
+])
+
+const CHILDREN: ReadonlyMap<string, string> = new Map([
+  ['normalizer', 'normalizers'],
+  ['pre_tokenizer', 'pretokenizers'],
+  ['post_processor', 'processors'],
+  ['decoder', 'decoders'],
+])
+
+/** Reads and checks tokenizer.json. @throws HeadscopeError naming what is wrong */
+export function readTokenizerFile(folder: string): TokenizerFile {
+  const json = readJsonFile(folder, 'tokenizer.json')
+  if (!isObject(json)) throw badTokenizer(`it holds ${show(json)}, but must hold an object`)
+  const model = readModel(json)
+  const components = new Map([...CHILDREN.keys()].map((part) => [part, flatten(json[part], part)]))
+  const { ids: words, warnings: vocabularyWarnings } = readVocabulary(model)
+  const added = readAdded(json.added_tokens, words)
+  const ids = new Map(words)
+  for (const token of added) ids.set(token.content, token.id)
+  const { before, after } = readTemplate(components.get('post_processor')!, ids)
+  const { style, warnings: styleWarnings } = pieceStyle(model, components)
+  return {
+    json,
+    model,
+    ids,
+    added,
+    unkId: readUnk(model, ids),
+    style,
+    before,
+    after,
+    warnings: [...vocabularyWarnings, ...approximations(components, json.added_tokens), ...styleWarnings],
+  }
+}
+
+/** The model with its type; old files leave the type out, and its keys tell it. */
+function readModel(json: JsonObject): JsonObject & { type: string } {
+  const { model } = json
+  if (!isObject(model))
+    throw badTokenizer(
+      model === undefined ? 'model is missing' : `model is ${show(model)}, but must be an object`,
+    )
+  const type = model.type ?? guessType(model)
+  if (typeof type !== 'string' || !SUPPORTED.get('model')!.has(type)) throw unsupported('model', type)
+  return Object.assign(Object.create(null), model, { type })
+}
+
+function guessType(model: JsonObject): string {
+  if (model.merges !== undefined) return 'BPE'
+  if (Array.isArray(model.vocab)) return 'Unigram'
+  return model.max_input_chars_per_word !== undefined ? 'WordPiece' : 'WordLevel'
+}
+
+function unsupported(part: string, type: unknown): HeadscopeError {
+  const known = [...SUPPORTED.get(part)!].filter((name) => name !== 'Sequence').join(', ')
+  return new HeadscopeError(
+    'unsupported',
+    `tokenizer.json: ${part}.type is ${show(type)}, which is not supported (supported: ${known}); give prompts as ids.`,
+  )
+}
+
+/** A component and, for a sequence, its parts in order. Every type is checked. */
+function flatten(value: unknown, part: string, depth = 0): JsonObject[] {
+  if (value === undefined || value === null) return []
+  if (!isObject(value)) throw badTokenizer(`${part} is ${show(value)}, but must be an object`)
+  const { type } = value
+  if (typeof type !== 'string' || !SUPPORTED.get(part)!.has(type)) throw unsupported(part, type)
+  if (type !== 'Sequence') return [value]
+  const children = value[CHILDREN.get(part)!]
+  if (!Array.isArray(children) || depth > 8)
+    throw badTokenizer(`${part} is a Sequence without a list of parts`)
+  return children.flatMap((child) => flatten(child, part, depth + 1))
+}
+
+function readAdded(value: unknown, words: ReadonlyMap<string, number>): AddedToken[] {
+  if (value === undefined || value === null) return []
+  if (!Array.isArray(value)) throw badTokenizer(`added_tokens is ${show(value)}, but must be a list`)
+  const wordOf = new Map([...words].map(([word, id]) => [id, word]))
+  const seen = new Map<string, number>()
+  return value.map((token) => {
+    if (!isObject(token)) throw badTokenizer(`added_tokens holds ${show(token)}, but must hold objects`)
+    const { id, content } = token
+    if (typeof content !== 'string' || content === '')
+      throw badTokenizer(`an added token has the content ${show(content)}, but it must be a text`)
+    if (!Number.isSafeInteger(id) || (id as number) < 0) {
+      throw badTokenizer(
+        `the added token ${show(content)} has the id ${show(id)}, but ids are whole numbers of 0 or more`,
+      )
+    }
+    const known = words.get(content) ?? seen.get(content)
+    if (known !== undefined && known !== id) {
+      throw badTokenizer(`${show(content)} has the id ${known} in one place and ${id} in another`)
+    }
+    const other = wordOf.get(id as number)
+    if (other !== undefined && other !== content) {
+      throw badTokenizer(
+        `the added token ${show(content)} and the word ${show(other)} have the same id ${id}`,
+      )
+    }
+    seen.set(content, id as number)
+    wordOf.set(id as number, content)
+    return { id: id as number, content, special: token.special === true }
+  })
+}
+
+function readUnk(model: JsonObject, ids: ReadonlyMap<string, number>): number | null {
+  if (model.type === 'Unigram') return typeof model.unk_id === 'number' ? model.unk_id : null
+  return typeof model.unk_token === 'string' ? (ids.get(model.unk_token) ?? null) : null
+}
+
+function readTemplate(
+  processors: readonly JsonObject[],
+  ids: ReadonlyMap<string, number>,
+): { before: number[]; after: number[] } {
+  let before: number[] = []
+  let after: number[] = []
+  const idOf = (value: unknown): number => {
+    const id = typeof value === 'string' ? ids.get(value) : undefined
+    if (id === undefined)
+      throw badTokenizer(`the post_processor adds ${show(value)}, which is not in the vocabulary`)
+    return id
+  }
+  for (const processor of processors) {
+    if (processor.type === 'BertProcessing' || processor.type === 'RobertaProcessing') {
+      const [cls, sep] = [processor.cls, processor.sep].map((pair) =>
+        idOf(Array.isArray(pair) ? pair[0] : pair),
+      )
+      before = [cls!, ...before]
+      after = [...after, sep!]
+    } else if (processor.type === 'TemplateProcessing') {
+      const template = readSingle(processor, idOf)
+      before = [...template.before, ...before]
+      after = [...after, ...template.after]
+    }
+  }
+  return { before, after }
+}
+
+function readSingle(
+  processor: JsonObject,
+  idOf: (value: unknown) => number,
+): { before: number[]; after: number[] } {
+  const { single, special_tokens: specials } = processor
+  if (!Array.isArray(single))
+    throw badTokenizer(`the post_processor has the template ${show(single)}, but it must be a list`)
+  const before: number[] = []
+  const after: number[] = []
+  let reached = false
+  for (const item of single) {
+    if (isObject(item) && isObject(item.Sequence)) reached = true
+    else if (isObject(item) && isObject(item.SpecialToken)) {
+      const name = item.SpecialToken.id
+      const spelt = isObject(specials) && typeof name === 'string' ? specials[name] : undefined
+      const ids = isObject(spelt) && Array.isArray(spelt.tokens) ? spelt.tokens.map(idOf) : [idOf(name)]
+      ;(reached ? after : before).push(...ids)
+    } else throw badTokenizer(`the post_processor holds ${show(item)}, but must hold tokens and the text`)
+  }
+  if (!reached) throw badTokenizer('the post_processor has a template without the text')
+  return { before, after }
+}
+
+/** Parts that run, but not in every last detail as the reference does. */
+function approximations(components: ReadonlyMap<string, JsonObject[]>, added: unknown): string[] {
+  const warnings: string[] = []
+  if (components.get('normalizer')!.some(({ type }) => type === 'Precompiled')) {
+    warnings.push(
+      'tokenizer.json: the normalizer Precompiled is approximated by NFKC; ids of rare characters may differ, so check the ids that are shown.',
+    )
+  }
+  const single = (Array.isArray(added) ? added : []).find(
+    (token) => isObject(token) && token.single_word === true,
+  )
+  if (single) {
+    warnings.push(
+      `tokenizer.json: the added token ${shorten(String(single.content))} asks for single_word, which is not applied; check the ids that are shown.`,
+    )
+  }
+  return warnings
+}
