@@ -1,39 +1,48 @@
 /**
  * The checkpoints that are known without opening them. In: the bundled folder, an optional library folder, and the
- * list of recent folders in the data folder. Out: what to show and what to open. A checkpoint is a folder with
- * config.json and safetensors weights; a series is a folder of such folders. Costs a few directory reads.
+ * list of recent folders in the data folder. Out: what to show and what to open. Costs a few directory reads.
  */
-import { mkdir, readdir, readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { readdirSync, statSync } from 'node:fs'
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { isCheckpointFolder, listMembers } from '../checkpoint/series.ts'
 import { HeadscopeError } from '../errors.ts'
 import type { LibraryModel } from './contract.ts'
 
 export interface CatalogueOptions {
+  /** Folder whose checkpoints have names of their own; null for none. */
   readonly bundledDir: string | null
+  /** Folder whose checkpoints, at most four levels down, fill the library. */
   readonly library?: string | null
   /** Where recents.json is kept. */
   readonly dataDir: string
 }
 
-export type Series = readonly { readonly at: string; readonly path: string }[]
+export type Series = LibraryModel['series']
 
 export interface Catalogue {
   models(): Promise<LibraryModel[]>
-  /** The folder of what a person names: a bundled name or an absolute path. Throws not-found or bad-request. */
-  folder(name: string): Promise<string>
+  /**
+   * The folder of what a person names: a bundled name or an absolute path; of a series, its last member. Whether it can
+   * be opened shows when it is. Throws not-found or bad-request.
+   */
+  folder(name: string): string
   /** What to show for a folder: the bundled name when it is one, else its absolute path. */
   nameOf(folder: string): string
-  /** The members beside or below this checkpoint, in natural order; empty when it stands alone. */
-  series(folder: string): Promise<Series>
-  /** Puts a folder first among the recent ones. Bundled ones and those of the library are not kept. */
+  /** The members below or beside this checkpoint, in natural order; empty when it stands alone. */
+  series(folder: string): Series
+  /** Puts a folder first among the recent ones. Bundled ones are not kept. */
   remember(folder: string): Promise<void>
 }
 
 /** Order of names with numbers in them: step2 before step10. */
 export const natural = new Intl.Collator('en', { numeric: true }).compare
 
+/** How many recent folders are kept. */
 const KEPT = 20
 const DEPTH = 4
+/** Names that the steps of one training run have; a folder of other names is a collection of models. */
+const STEP = /^(step|checkpoint|epoch|iter|global_step)?[-_]?\d+/
 
 /** Makes the catalogue. Nothing is read before it is asked. */
 export function createCatalogue({ bundledDir, library, dataDir }: CatalogueOptions): Catalogue {
@@ -47,50 +56,52 @@ export function createCatalogue({ bundledDir, library, dataDir }: CatalogueOptio
       : inside.split(sep).join('/')
   }
 
-  const series = async (folder: string): Promise<Series> => {
-    const own = await members(join(folder, 'checkpoints'))
-    const below = own.length > 0 ? own : await members(folder)
-    const found = below.length > 0 ? below : await members(dirname(folder), folder)
-    return found.map((path) => ({ at: basename(path), path: nameOf(path) }))
+  const series = (folder: string): Series => {
+    const below = listMembers(folder)
+    const found = below.length > 0 ? below : beside(folder)
+    return found.map(({ at, path }) => ({ at, path: nameOf(path) }))
   }
 
-  const describe = async (folder: string, origin: LibraryModel['origin']): Promise<LibraryModel> => ({
-    path: nameOf(folder),
-    name: basename(folder),
-    origin,
-    series: origin === 'recent' && !(await isSeriesHead(folder)) ? [] : await series(folder),
-  })
+  const describe = (folder: string, origin: LibraryModel['origin']): LibraryModel => {
+    // A folder of steps is one model with a series; what it opens is its last step.
+    if (!isCheckpointFolder(folder)) {
+      const members = series(folder)
+      return { path: members.at(-1)!.path, name: basename(folder), origin, series: members }
+    }
+    const step = beside(folder).length > 0
+    return {
+      path: nameOf(folder),
+      name: step ? `${basename(dirname(folder))}/${basename(folder)}` : basename(folder),
+      origin,
+      series: step ? [] : series(folder),
+    }
+  }
 
   return {
     nameOf,
     series,
     async models() {
-      const bundled = bundledDir === null ? [] : await below(bundledDir, 1)
-      const local = library ? await below(library, DEPTH) : []
-      const seen = new Set([...bundled, ...local])
-      const recent: string[] = []
-      for (const folder of await readRecents(recentsFile)) {
-        if (!seen.has(folder) && (await isCheckpoint(folder))) recent.push(folder)
+      const bundled = bundledDir === null ? [] : find(bundledDir, 1)
+      const local = library ? find(resolve(library), DEPTH) : []
+      const recents = (await readRecents(recentsFile)).filter(isCheckpointFolder)
+      const listed = new Set<string>()
+      const models: LibraryModel[] = []
+      const add = (folder: string, origin: LibraryModel['origin']) => {
+        const model = describe(folder, origin)
+        if (listed.has(model.path)) return
+        for (const { path } of [model, ...model.series]) listed.add(path)
+        models.push(model)
       }
-      return Promise.all([
-        ...bundled.map((folder) => describe(folder, 'bundled')),
-        ...local.map((folder) => describe(folder, 'library')),
-        ...recent.map((folder) => describe(folder, 'recent')),
-      ])
+      for (const folder of bundled) add(folder, 'bundled')
+      for (const folder of local) add(folder, 'library')
+      for (const folder of recents) add(folder, 'recent')
+      return models
     },
-    async folder(name) {
+    folder(name) {
       if (name === '' || name.includes('\0'))
         throw new HeadscopeError('bad-request', 'Name a checkpoint folder to open.')
-      if (isAbsolute(name)) return resolve(name)
-      const folder = bundledDir === null ? null : resolve(bundledDir, name)
-      if (folder !== null && nameOf(folder) !== folder && (await isFolder(folder))) return folder
-      const known = bundledDir === null ? [] : (await below(bundledDir, 1)).map(nameOf)
-      throw new HeadscopeError(
-        'not-found',
-        `No bundled model is called ${JSON.stringify(name)}: give an absolute path of a checkpoint folder${
-          known.length > 0 ? ` or one of ${known.join(', ')}` : ''
-        }.`,
-      )
+      const folder = isAbsolute(name) ? resolve(name) : bundled(name)
+      return isCheckpointFolder(folder) ? folder : (listMembers(folder).at(-1)?.path ?? folder)
     },
     async remember(folder) {
       if (nameOf(folder) !== folder) return
@@ -104,53 +115,54 @@ export function createCatalogue({ bundledDir, library, dataDir }: CatalogueOptio
       await rename(draft, recentsFile)
     },
   }
-}
 
-/** True for a folder with config.json and safetensors weights (one file or an index of shards). */
-export async function isCheckpoint(folder: string): Promise<boolean> {
-  const names = await namesIn(folder)
-  return (
-    names.has('config.json') && (names.has('model.safetensors') || names.has('model.safetensors.index.json'))
-  )
-}
-
-async function namesIn(folder: string): Promise<Set<string>> {
-  return new Set(await readdir(folder).catch(() => []))
+  function bundled(name: string): string {
+    const folder = bundledDir === null ? null : resolve(bundledDir, name)
+    if (folder !== null && nameOf(folder) !== folder && isFolder(folder)) return folder
+    const known = bundledDir === null ? [] : find(bundledDir, 1).map(nameOf)
+    const names = known.length > 0 ? ` or one of ${known.join(', ')}` : ''
+    throw new HeadscopeError(
+      'not-found',
+      `No bundled model is called ${JSON.stringify(name)}: give the absolute path of a checkpoint folder${names}.`,
+    )
+  }
 }
 
 /** True for a folder, or a link to one. */
-export async function isFolder(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => null))?.isDirectory() ?? false
+export function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }
 
-async function isSeriesHead(folder: string): Promise<boolean> {
-  return (await members(join(folder, 'checkpoints'))).length > 0
+/** The steps beside this one, itself included; none when its folder is a collection of unlike models. */
+function beside(folder: string): ReturnType<typeof listMembers> {
+  const members = isCheckpointFolder(dirname(folder)) ? [] : listMembers(dirname(folder))
+  const among = members.some(({ path }) => path === folder)
+  return among && members.length > 1 && members.every(({ at }) => STEP.test(at)) ? members : []
 }
 
-/** Checkpoint folders directly in `folder`, in natural order; none when `among` is given and is not one of them. */
-async function members(folder: string, among?: string): Promise<string[]> {
+/** Checkpoints and folders of steps below a folder; what lies inside one is its series, not another model. */
+function find(folder: string, depth: number): string[] {
   const found: string[] = []
-  for (const name of [...(await namesIn(folder))].sort(natural)) {
-    const path = join(folder, name)
-    if (await isCheckpoint(path)) found.push(path)
-  }
-  // One checkpoint alone is no series, and a folder of unlike models is a library: their steps must look alike.
-  if (found.length < 2) return []
-  if (among !== undefined && (!found.includes(among) || !found.every((path) => /\d/.test(basename(path)))))
-    return []
-  return found
-}
-
-/** Checkpoints below a folder; what lies inside one is its series, not another model. */
-async function below(folder: string, depth: number): Promise<string[]> {
-  const found: string[] = []
-  for (const name of [...(await namesIn(folder))].sort(natural)) {
+  for (const name of namesIn(folder).sort(natural)) {
     if (name.startsWith('.') || name === 'node_modules') continue
     const path = join(folder, name)
-    if (await isCheckpoint(path)) found.push(path)
-    else if (depth > 1 && (await isFolder(path))) found.push(...(await below(path, depth - 1)))
+    if (isCheckpointFolder(path)) found.push(path)
+    else if (depth > 1 && isFolder(path)) found.push(...(isSeries(path) ? [path] : find(path, depth - 1)))
   }
   return found
+}
+
+function isSeries(folder: string): boolean {
+  const members = listMembers(folder)
+  return members.length > 1 && members.every(({ at }) => STEP.test(at))
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return [] // not a folder, or not readable by us: nothing to list
+  }
 }
 
 async function readRecents(file: string): Promise<string[]> {

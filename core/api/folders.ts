@@ -4,8 +4,9 @@ import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { Hono } from 'hono'
 import { z } from 'zod'
+import { isCheckpointFolder } from '../checkpoint/series.ts'
 import { HeadscopeError } from '../errors.ts'
-import { isCheckpoint, isFolder, natural } from './catalogue.ts'
+import { isFolder, natural } from './catalogue.ts'
 import type { FolderListing } from './contract.ts'
 import type { ApiDeps } from './deps.ts'
 import { query } from './http.ts'
@@ -26,14 +27,13 @@ export async function listFolder(given: string): Promise<FolderListing> {
     throw new HeadscopeError('not-found', `The folder ${path} ${reason(error)}.`, { cause: error })
   })
   const visible = inside.filter((entry) => !entry.name.startsWith('.'))
-  const entries = await Promise.all(
-    visible.map(async (entry) => {
-      const child = join(path, entry.name)
-      const folder = entry.isDirectory() || (entry.isSymbolicLink() && (await isFolder(child)))
-      return folder ? { name: entry.name, path: child, checkpoint: await isCheckpoint(child) } : null
-    }),
-  )
-  const kept = entries.filter((entry) => entry !== null).sort((a, b) => natural(a.name, b.name))
+  const kept: FolderListing['entries'][number][] = []
+  for (const entry of visible) {
+    const child = join(path, entry.name)
+    const folder = entry.isDirectory() || (entry.isSymbolicLink() && isFolder(child))
+    if (folder) kept.push({ name: entry.name, path: child, checkpoint: isCheckpointFolder(child) })
+  }
+  kept.sort((a, b) => natural(a.name, b.name))
   return { path, parent: dirname(path) === path ? null : dirname(path), entries: kept }
 }
 

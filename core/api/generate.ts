@@ -8,7 +8,7 @@ import { generateBody } from './schemas.ts'
 export function generateRoutes({ catalogue, compute }: ApiDeps) {
   return new Hono().post('/', body<GenerateRequest>(generateBody), async (c) => {
     const request = c.req.valid('json')
-    const folder = await catalogue.folder(request.model)
+    const folder = catalogue.folder(request.model)
     const reply = await compute.call('generate', { ...request, model: folder }, { signal: c.req.raw.signal })
     return c.json<GenerateReply>(reply)
   })

@@ -18,7 +18,7 @@ export function jobsRoutes({ catalogue, compute, jobs }: ApiDeps) {
     .get('/', (c) => c.json<JobSummary[]>(jobs.list()))
     .post('/run', body<RunRequest>(runBody), async (c) => {
       const request = c.req.valid('json')
-      const folder = await catalogue.folder(request.model)
+      const folder = catalogue.folder(request.model)
       const job = jobs.start(`running ${basename(folder)}`, (options) =>
         compute.call('run', { ...request, model: folder }, options),
       )
@@ -26,7 +26,7 @@ export function jobsRoutes({ catalogue, compute, jobs }: ApiDeps) {
     })
     .post('/scan', body<ScanRequest>(scanBody), async (c) => {
       const request = c.req.valid('json')
-      const folder = await catalogue.folder(request.model)
+      const folder = catalogue.folder(request.model)
       const job = jobs.start(`scanning ${basename(folder)}`, async (options): Promise<ScanReply> => {
         const result = await compute.call('scan', { ...request, model: folder }, options)
         return { ...result, model: catalogue.nameOf(folder) }

@@ -8,16 +8,16 @@ import { model, openBody } from './schemas.ts'
 
 export function modelsRoutes({ catalogue, compute }: ApiDeps) {
   async function describe(name: string, signal: AbortSignal): Promise<OpenedModel> {
-    const folder = await catalogue.folder(name)
+    const folder = catalogue.folder(name)
     const opened = await compute.call('open', { model: folder }, { signal })
-    return { ...opened, path: catalogue.nameOf(folder), series: await catalogue.series(folder) }
+    return { ...opened, path: catalogue.nameOf(folder), series: catalogue.series(folder) }
   }
 
   return new Hono()
     .post('/open', body<OpenRequest>(openBody), async (c) => {
       const { path } = c.req.valid('json')
       const opened = await describe(path, c.req.raw.signal)
-      await catalogue.remember(await catalogue.folder(path))
+      await catalogue.remember(catalogue.folder(path))
       return c.json<OpenedModel>(opened)
     })
     .get('/', query(z.object({ path: model })), async (c) =>

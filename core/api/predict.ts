@@ -8,7 +8,7 @@ import { predictBody } from './schemas.ts'
 export function predictRoutes({ catalogue, compute }: ApiDeps) {
   return new Hono().post('/', body<PredictRequest>(predictBody), async (c) => {
     const request = c.req.valid('json')
-    const folder = await catalogue.folder(request.model)
+    const folder = catalogue.folder(request.model)
     const reply = await compute.call('predict', { ...request, model: folder }, { signal: c.req.raw.signal })
     return c.json<PredictReply>(reply)
   })

@@ -9,7 +9,7 @@ import { model } from './schemas.ts'
 
 export function scansRoutes({ catalogue, compute, workspace }: ApiDeps) {
   return new Hono().get('/', query(z.object({ model })), async (c) => {
-    const folder = await catalogue.folder(c.req.valid('query').model)
+    const folder = catalogue.folder(c.req.valid('query').model)
     const { hash } = await compute.call('hash', { model: folder }, { signal: c.req.raw.signal })
     const scan = workspace.newestScan(hash)
     if (!scan) throw new HeadscopeError('not-found', `${catalogue.nameOf(folder)} has not been scanned yet.`)

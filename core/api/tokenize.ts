@@ -8,7 +8,7 @@ import { tokenizeBody } from './schemas.ts'
 export function tokenizeRoutes({ catalogue, compute }: ApiDeps) {
   return new Hono().post('/', body<TokenizeRequest>(tokenizeBody), async (c) => {
     const { model, text, bos } = c.req.valid('json')
-    const folder = await catalogue.folder(model)
+    const folder = catalogue.folder(model)
     const tokens = await compute.call('tokenize', { model: folder, text, bos }, { signal: c.req.raw.signal })
     return c.json<Tokenized>({ tokens })
   })
