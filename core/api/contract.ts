@@ -137,7 +137,7 @@ export interface PredictReply {
 }
 export interface NamedPrediction {
   readonly pos: number
-  readonly top: readonly { readonly token: TokenView; readonly prob: number; readonly logit: number }[]
+  readonly top: readonly { readonly token: TokenView; readonly prob: number | null; readonly logit: number }[]
   readonly loss: number | null // mean over the prompt
 }
 

@@ -4,7 +4,9 @@
  */
 import { Hono } from 'hono'
 import { z } from 'zod'
+import type { TokenView } from '../checkpoint/types.ts'
 import { HeadscopeError } from '../errors.ts'
+import type { Prediction } from '../run/types.ts'
 import type { InductionView, RunDetail } from './contract.ts'
 import type { ApiDeps } from './deps.ts'
 import { idOf, query } from './http.ts'
@@ -13,10 +15,24 @@ import type { StoredTensor } from './workspace.ts'
 const place = z.object({ layer: z.coerce.number().int().min(0), head: z.coerce.number().int().min(0) })
 
 export function runsRoutes({ catalogue, workspace, compute }: ApiDeps) {
+  /** Views of the likely next tokens. A run outlives its model's folder: then a token is its number. */
+  async function wordsFor(model: string, positions: readonly Prediction[], signal: AbortSignal) {
+    const ids = [...new Set(positions.flatMap(({ top }) => top.map(({ id }) => id)))]
+    const views = await compute
+      .call('views', { model, ids }, { signal })
+      .catch(() => ids.map((id): TokenView => ({ id, text: String(id), special: false, group: null })))
+    return new Map(ids.map((id, i) => [id, views[i]!]))
+  }
+
   return new Hono()
     .get('/:id', async (c) => {
-      const run = workspace.run(idOf(c.req.param('id'), 'run'))
-      return c.json<RunDetail>({ ...run, model: catalogue.nameOf(run.model) })
+      const { positions, ...run } = workspace.run(idOf(c.req.param('id'), 'run'))
+      const words = await wordsFor(run.model, positions, c.req.raw.signal)
+      const predictions = positions.map((place) => ({
+        ...place,
+        topTokens: place.top.map(({ id }) => words.get(id)!),
+      }))
+      return c.json<RunDetail>({ ...run, model: catalogue.nameOf(run.model), predictions })
     })
     .get('/:id/pattern', query(place), (c) => {
       const { layer, head } = c.req.valid('query')

@@ -1,4 +1,5 @@
 /** What the server reads of the workspace, as types: see workspace-store.ts for the store behind it. */
+import type { Prediction } from '../run/types.ts'
 import type { RunDetail, ScanReply, SqlReply, StoredPrompt, StoredRun } from './contract.ts'
 
 /** Bytes as they lie in the store. */
@@ -9,11 +10,14 @@ export interface StoredTensor {
   readonly codec: 'full' | 'tri'
 }
 
+/** A run without the words for its likely next tokens, which only a tokenizer has. */
+export type WorkspaceRun = Omit<RunDetail, 'predictions'> & { readonly positions: readonly Prediction[] }
+
 /** Every method throws not-found for a run that does not exist. `model` of a run is the folder it was opened from. */
 export interface WorkspaceReads {
   prompts(): StoredPrompt[]
   runs(): StoredRun[]
-  run(id: number): RunDetail
+  run(id: number): WorkspaceRun
   pattern(id: number, layer: number, head: number): StoredTensor
   thumbnails(id: number): StoredTensor
   residual(id: number, hook: string): StoredTensor

@@ -4,7 +4,7 @@
  */
 import type { Score } from '../../analysis/types.ts'
 import type { InductionView } from '../contract.ts'
-import type { StoredHead } from './engine.ts'
+import type { StoredHead } from './workspace-writes.ts'
 
 /** `prefix_matching` is the mean over queries that have targets of the summed weight on them. */
 export function inductionView(pairs: InductionView['pairs'], heads: Iterable<StoredHead>): InductionView {

@@ -19,10 +19,11 @@ import type {
   RunRequest,
   ScanRequest,
 } from '../contract.ts'
-import type { Engine, EngineModel, WorkspaceWrites } from './engine.ts'
+import type { Engine, EngineModel } from './engine.ts'
 import { inductionView } from './induction.ts'
 import { createModelCache } from './model-cache.ts'
 import type { Call } from './rpc.ts'
+import type { WorkspaceWrites } from './workspace-writes.ts'
 
 /** Models that stay open beside those in use. */
 const OPEN_MODELS = 3
@@ -39,7 +40,7 @@ export interface MethodOptions {
 /** Makes the table over an engine and a workspace that is open for writing. */
 export function createMethods<M extends EngineModel>(
   engine: Engine<M>,
-  workspace: WorkspaceWrites<M>,
+  workspace: WorkspaceWrites,
   options: MethodOptions = {},
 ) {
   const models = createModelCache((path) => engine.openModel(path, options), OPEN_MODELS)
@@ -78,12 +79,21 @@ export function createMethods<M extends EngineModel>(
     tokenize: ({ model, ...prompt }: { model: string } & PromptInput): Promise<TokenView[]> =>
       models.use(model, (opened) => view(opened, idsOf(opened, prompt))),
 
+    /** The words of token ids, each on its own: likely next tokens do not follow each other. */
+    views: ({ model, ids }: { model: string; ids: readonly number[] }): Promise<TokenView[]> =>
+      models.use(model, (opened) => ids.map((id) => view(opened, [id])[0]!)),
+
     /** Runs a prompt, captures patterns and the residual stream, and stores them block by block. */
     run: ({ model, prompt, edits = [] }: RunRequest, { signal, progress }: Call): Promise<{ run: number }> =>
       models.use(model, async (opened) => {
         const ids = idsOf(opened, prompt)
         const capture = captures(engine.summary(opened).n_layers)
-        const run = await workspace.storeRun(opened, { ids, text: prompt.text ?? null }, (onCapture) =>
+        const plan = {
+          provenance: engine.provenance(opened, capture, edits),
+          spec: engine.summary(opened),
+          items: [{ ids, text: prompt.text ?? null, tokens: view(opened, ids) }],
+        }
+        const run = await workspace.storeRun(opened, plan, (onCapture) =>
           opened.run(ids, { capture, edits, signal, onProgress: progress, onCapture }),
         )
         return { run }
@@ -117,7 +127,7 @@ export function createMethods<M extends EngineModel>(
     scan: ({ model, ...settings }: ScanRequest, { signal, progress }: Call): Promise<ScanResult> =>
       models.use(model, async (opened) => {
         const result = await engine.scanHeads(opened, { ...settings, signal, onProgress: progress })
-        await workspace.storeScan(opened, result)
+        await workspace.storeScan(opened, engine.summary(opened), result)
         return result
       }),
 
@@ -178,13 +188,9 @@ function view(model: EngineModel, ids: readonly number[]): TokenView[] {
 function prediction(model: EngineModel, run: Run, pos: number): NamedPrediction {
   const item = run.items[0]!
   const { top } = item.positions[pos]!
-  const tokens = view(
-    model,
-    top.map(({ id }) => id),
-  )
   return {
     pos,
-    top: top.map(({ prob, logit }, i) => ({ token: tokens[i]!, prob, logit })),
+    top: top.map(({ id, prob, logit }) => ({ token: view(model, [id])[0]!, prob, logit })),
     loss: item.loss,
   }
 }

@@ -1,0 +1,87 @@
+/**
+ * The workspace as the compute worker writes it. In: a store that is open for writing. Out: runs stored block by block,
+ * scans, and the stored weights of a run by place.
+ */
+import type { ScanResult } from '../../analysis/types.ts'
+import type { Run, RunOptions } from '../../run/types.ts'
+import type { Store } from '../../store/capture-store.ts'
+import { bytesPerWeight, rowLength, rowStart } from '../../store/codec.ts'
+import { fromHalfBits } from '../../store/edges.ts'
+import type { PatternBytes, RunInfo } from '../../store/types.ts'
+import type { SpecSummary } from '../contract.ts'
+import type { EngineModel } from './engine.ts'
+
+/** One head's weights by place: row = query, column = key. */
+export interface StoredHead {
+  readonly layer: number
+  readonly head: number
+  readonly at: (query: number, key: number) => number
+}
+
+export interface WorkspaceWrites {
+  /**
+   * Stores the run that `compute` makes, each capture as it arrives, and names its checkpoint by the content hash;
+   * returns its number. When anything fails, nothing of it stays.
+   */
+  storeRun(
+    model: EngineModel,
+    plan: RunInfo,
+    compute: (onCapture: NonNullable<RunOptions['onCapture']>) => Promise<Run>,
+  ): Promise<number>
+  storeScan(model: EngineModel, spec: SpecSummary, result: ScanResult): Promise<void>
+  /** Token ids of a run and, one after the other, the patterns of its heads. Throws not-found. */
+  patternsOf(run: number): { readonly ids: readonly number[]; readonly heads: Iterable<StoredHead> }
+  close(): void
+}
+
+/** The writing side over `store`, which it closes in the end. */
+export function workspaceWrites(store: Store): WorkspaceWrites {
+  return {
+    async storeRun(model, plan, compute) {
+      const hash = model.contentHash()
+      hash.catch(() => {}) // heard below; a run that fails first must not leave it unheard
+      const writer = store.beginRun(plan)
+      try {
+        const run = await compute((hook, tensor) => writer.write(hook, tensor))
+        const { hash: contentHash } = await hash
+        return writer.complete({ items: run.items, contentHash, warnings: run.warnings })
+      } catch (error) {
+        writer.abort()
+        throw error
+      }
+    },
+    async storeScan(model, spec, result) {
+      const { hash: contentHash } = await model.contentHash()
+      store.saveScan({ contentHash, path: model.path, name: model.name, family: spec.family, spec }, result)
+    },
+    patternsOf(run) {
+      const ids = store.run(run).itemList[0]?.ids ?? []
+      const { layers, heads } = store.thumbnails(run, 0)
+      return { ids, heads: headsOf(store, run, layers, heads) }
+    },
+    close: () => store.close(),
+  }
+}
+
+function* headsOf(store: Store, run: number, layers: readonly number[], heads: number): Iterable<StoredHead> {
+  for (const layer of layers) {
+    for (let head = 0; head < heads; head++) {
+      yield { layer, head, at: weightsOf(store.patternBytes(run, 0, layer, head)) }
+    }
+  }
+}
+
+/** Reads single weights where they lie: a few places of a head do not need the whole of it unpacked. */
+function weightsOf(stored: PatternBytes): StoredHead['at'] {
+  const { bytes, dtype } = stored
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const size = bytesPerWeight(dtype)
+  const rows: number[] = [] // where each row begins, in weights
+  for (let query = 0, at = 0; query < stored.queries; at += rowLength(stored, query++)) rows.push(at)
+  return (query, key) => {
+    const column = key - rowStart(stored, query)
+    if (column < 0 || column >= rowLength(stored, query)) return 0 // left out because it is exactly 0
+    const at = (rows[query]! + column) * size
+    return dtype === 'f16' ? fromHalfBits(view.getUint16(at, true)) : view.getFloat32(at, true)
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * The workspace as the server reads it: core/store in the words of contract.ts. In: the database's path. Out: plain
+ * data, and blobs as they lie there. Only the first item of a run is shown: the app runs one prompt at a time.
+ */
+import type { TokenView } from '../checkpoint/types.ts'
+import { HeadscopeError } from '../errors.ts'
+import { openStore } from '../store/capture-store.ts'
+import { bytesPerWeight, rowLength, rowStart } from '../store/codec.ts'
+import type { PatternBytes, RunSummary, StoredItem } from '../store/types.ts'
+import type { SpecSummary, StoredRun } from './contract.ts'
+import { openReadOnlySql } from './read-only-sql.ts'
+import type { WorkspaceReads } from './workspace.ts'
+
+/** Opens an existing workspace for reading. Throws not-found or bad-store. */
+export function openWorkspace(path: string): WorkspaceReads {
+  const store = openStore(path, { readonly: true })
+  const sql = openReadOnlySql(path)
+  return {
+    prompts: () => store.listPrompts().map(({ id, text, ids }) => ({ id, text, ids })),
+    runs: () => store.listRuns().map(summary),
+    run(id) {
+      const run = store.run(id)
+      const item = run.itemList[0]
+      if (!item)
+        throw new HeadscopeError('bad-store', `Run ${id} holds no prompt; delete it and run it again.`)
+      return {
+        ...summary(run),
+        provenance: run.provenance,
+        spec: run.spec as SpecSummary,
+        views: views(item),
+        positions: item.positions,
+        loss: item.loss,
+        hooks: run.hooks,
+      }
+    },
+    pattern(id, layer, head) {
+      const stored = store.patternBytes(id, 0, layer, head)
+      const { shape, dtype } = stored
+      if (stored.codec === 'band') return { bytes: triangle(stored), shape, dtype, codec: 'tri' }
+      return { bytes: own(stored.bytes), shape, dtype, codec: stored.codec }
+    },
+    thumbnails(id) {
+      const { layers, heads, side, data } = store.thumbnails(id, 0)
+      return { bytes: own(data), shape: [layers.length, heads, side, side], dtype: 'u8', codec: 'full' }
+    },
+    residual(id, hook) {
+      const { data, shape } = store.residual(id, 0, hook)
+      return {
+        bytes: own(new Uint8Array(data.buffer, data.byteOffset, data.byteLength)),
+        shape,
+        dtype: 'f32',
+        codec: 'full',
+      }
+    },
+    newestScan(contentHash) {
+      const scan = store.latestScan(contentHash)
+      if (!scan) return null
+      const { definitions, settings, heads, loss, warnings } = scan
+      return { definitions, settings, heads, loss, warnings }
+    },
+    sql: (text) => sql.query(text),
+    close() {
+      sql.close()
+      store.close()
+    },
+  }
+}
+
+function summary({ id, model, modelName, text, tokens, created, bytes, edits }: RunSummary): StoredRun {
+  return { id, model, modelName, text, tokens, created, bytes, edits }
+}
+
+/** As they were when the run was made; a run without a tokenizer shows its numbers. */
+function views({ tokens, ids }: StoredItem): readonly TokenView[] {
+  return tokens ?? ids.map((id) => ({ id, text: String(id), special: false, group: null }))
+}
+
+function own(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  return bytes.buffer instanceof ArrayBuffer ? (bytes as Uint8Array<ArrayBuffer>) : new Uint8Array(bytes)
+}
+
+/** The rows of a band with the zeros that were left out, as a lower triangle: a client knows two layouts, not three. */
+function triangle(stored: PatternBytes): Uint8Array<ArrayBuffer> {
+  const size = bytesPerWeight(stored.dtype)
+  const out = new Uint8Array(((stored.queries * (stored.queries + 1)) / 2) * size)
+  let from = 0
+  for (let query = 0, row = 0; query < stored.queries; query++, row += query * size) {
+    const length = rowLength(stored, query) * size
+    out.set(stored.bytes.subarray(from, from + length), row + rowStart(stored, query) * size)
+    from += length
+  }
+  return out
+}

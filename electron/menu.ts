@@ -1,0 +1,51 @@
+/** The native menu, as data. In: what its items do. Out: a template for Electron; shortcuts are the platform's own. */
+import type { MenuItemConstructorOptions } from 'electron'
+import type { DesktopCommand } from '../core/api/desktop.ts'
+
+export interface MenuActions {
+  readonly platform: string
+  readonly openCheckpoint: () => void
+  readonly send: (command: DesktopCommand) => void
+}
+
+/** The menus from left to right. */
+export function menuTemplate({ platform, openCheckpoint, send }: MenuActions): MenuItemConstructorOptions[] {
+  const mac = platform === 'darwin'
+  const command = (label: string, id: DesktopCommand, accelerator: string): MenuItemConstructorOptions => ({
+    label,
+    accelerator,
+    click: () => send(id),
+  })
+  return [
+    ...(mac ? [{ role: 'appMenu' } as const] : []),
+    {
+      label: '&File',
+      submenu: [
+        { label: 'Open Checkpoint…', accelerator: 'CmdOrCtrl+O', click: openCheckpoint },
+        { type: 'separator' },
+        mac ? { role: 'close' } : { role: 'quit' },
+      ],
+    },
+    { role: 'editMenu' },
+    {
+      label: '&View',
+      submenu: [
+        command('Command Palette…', 'palette', 'CmdOrCtrl+K'),
+        command('Light or Dark', 'theme', 'CmdOrCtrl+Shift+L'),
+        { type: 'separator' },
+        command('Back', 'back', mac ? 'Cmd+[' : 'Alt+Left'),
+        command('Forward', 'forward', mac ? 'Cmd+]' : 'Alt+Right'),
+        { type: 'separator' },
+        { role: 'resetZoom' },
+        { role: 'zoomIn' },
+        { role: 'zoomOut' },
+        { role: 'togglefullscreen' },
+        { type: 'separator' },
+        { role: 'reload' },
+        { role: 'toggleDevTools' },
+      ],
+    },
+    { role: 'windowMenu' },
+    { role: 'help', submenu: [command('Keyboard Shortcuts', 'shortcuts', 'CmdOrCtrl+/')] },
+  ]
+}
