@@ -52,7 +52,7 @@ function bad(label: string, why: string, remedy = 'download the file again'): He
 function readHeaderText(fd: number, size: number, label: string): { text: string; dataStart: number } {
   const start = readExactly(fd, 0, Math.min(size, 64), label)
   const other = whatElse(start)
-  if (other) throw bad(label, `this is ${other}, not a safetensors file`)
+  if (other) throw bad(label, `this is ${other.what}, not a safetensors file`, other.remedy)
   if (size < 8) throw bad(label, `the file has ${size} bytes, fewer than the 8 of the header length`)
   const length = new DataView(start.buffer).getBigUint64(0, true)
   if (length > BigInt(MAX_HEADER_BYTES)) {
@@ -74,17 +74,19 @@ function readHeaderText(fd: number, size: number, label: string): { text: string
   }
 }
 
-/** What people mistake for weights, by its first bytes. */
-function whatElse(start: Uint8Array): string | null {
+/** What people mistake for weights, by its first bytes, and what to do then. */
+function whatElse(start: Uint8Array): { what: string; remedy: string } | null {
   const text = Buffer.from(start).toString('latin1')
+  const convert = 'convert the weights to safetensors'
   if (text.startsWith('version https://git-lfs')) {
-    return 'a Git LFS pointer (run "git lfs pull" to get the weights)'
+    return { what: 'a Git LFS pointer', remedy: 'run "git lfs pull" in the folder to get the weights' }
   }
-  if (text.startsWith('PK\x03\x04'))
-    return 'a zip archive, as PyTorch writes (.bin or .pt; convert it to safetensors)'
-  if (/^\s*<(!doctype|html|\?xml)/i.test(text)) return 'a web page, saved by a download that failed'
-  if (text.startsWith('GGUF')) return 'a GGUF file'
-  if (text.startsWith('\x89HDF')) return 'an HDF5 file'
+  if (text.startsWith('PK\x03\x04')) return { what: 'a zip archive, as PyTorch writes', remedy: convert }
+  if (/^\s*<(!doctype|html|\?xml)/i.test(text)) {
+    return { what: 'a web page, saved by a download that failed', remedy: 'download the file again' }
+  }
+  if (text.startsWith('GGUF')) return { what: 'a GGUF file', remedy: convert }
+  if (text.startsWith('\x89HDF')) return { what: 'an HDF5 file', remedy: convert }
   return null
 }
 
