@@ -41,18 +41,21 @@ export interface RunOptions {
    * With it, captures are not kept in the run, so that memory holds about two layers.
    */
   readonly onCapture?: (hook: string, tensor: Tensor) => void | Promise<void>
+  /** Reads a stored capture, for edits `from: {run}`. Tensor [1, …] with its own positions. */
+  readonly openRun?: (run: number, hook: string) => Tensor
 }
 
 export interface TopToken {
   readonly id: number
   readonly logit: number
-  readonly prob: number
+  /** null where some logit of the row is not a finite number, so that no probability exists. */
+  readonly prob: number | null
 }
 
 /** What the model says after position `pos`. */
 export interface Prediction {
   readonly top: readonly TopToken[]
-  /** -log p of the token that really follows, in nats; null at the last position. */
+  /** -log p of the token that really follows, in nats; null at the last position, or where it does not exist. */
   readonly loss: number | null
 }
 

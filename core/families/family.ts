@@ -1,0 +1,38 @@
+/**
+ * What a family is: a config read into a spec, the tensors it wants, and three builders that read top to bottom as
+ * the model computes. Everything else (sessions, hooks, edits, restarts, the store) knows only this interface.
+ */
+import type { RawConfig, TensorPlan } from '../checkpoint/types.ts'
+import type { Axis } from '../graph/axes.ts'
+import type { Builder, Value } from '../graph/builder.ts'
+import type { ModelSpec } from '../graph/model-spec.ts'
+
+export interface Family {
+  /** `model_type` values of config.json. */
+  readonly modelTypes: readonly string[]
+  /** Throws `bad-checkpoint` or `unsupported` for a config that breaks a rule or asks for other maths. */
+  read(config: RawConfig): FamilyModel
+}
+
+/** The parts of the state that blocks hand on, with their axes: the residual stream, and whatever a family carries. */
+export type StateAxes = Readonly<Record<'resid', readonly Axis[]>> & Readonly<Record<string, readonly Axis[]>>
+
+/** The state of most decoders. */
+export const RESIDUAL_ONLY: StateAxes = { resid: ['batch', 'pos', 'd_model'] }
+
+/** One value per part of the state. */
+export type BlockState = Readonly<Record<'resid', Value>> & Readonly<Record<string, Value>>
+
+export interface FamilyModel {
+  readonly spec: ModelSpec
+  readonly plan: TensorPlan
+  readonly warnings: readonly string[]
+  readonly state: StateAxes
+  /** The embedding, and the tensor of an unembedding of its own: which one is used is decided on the file. */
+  readonly head: { readonly embedding: string; readonly own: string; readonly tie: boolean }
+  /** ids (and positions) → what enters block 0. */
+  embed(g: Builder): BlockState
+  block(g: Builder, layer: number, state: BlockState): BlockState
+  /** The last residual → logits; `matrix` is the tensor decided on. */
+  unembed(g: Builder, resid: Value, matrix: string): Value
+}

@@ -1,0 +1,194 @@
+/**
+ * Graph → ONNX bytes. In: a graph, the hooks and results wanted, where the weights lie. Out: a few kilobytes that
+ * hold exactly what the wanted outputs need; weights are external data named by file, offset and length.
+ */
+import { create, toBinary } from '@bufbuild/protobuf'
+import {
+  AttributeProto_AttributeType as AttributeType,
+  AttributeProtoSchema,
+  GraphProtoSchema,
+  ModelProtoSchema,
+  NodeProtoSchema,
+  OperatorSetIdProtoSchema,
+  StringStringEntryProtoSchema,
+  TensorProto_DataLocation,
+  TensorProto_DataType,
+  type TensorProto,
+  TensorProtoSchema,
+  TensorShapeProto_DimensionSchema,
+  TensorShapeProtoSchema,
+  TypeProto_TensorSchema,
+  TypeProtoSchema,
+  ValueInfoProtoSchema,
+} from 'onnx-buf'
+import type { WeightFiles } from '../checkpoint/types.ts'
+import { HeadscopeError } from '../errors.ts'
+import type { Attribute, DType, Graph, Node, WeightUse } from './builder.ts'
+
+const OPSET = 23n
+const IR_VERSION = 10n
+
+export interface Encoded {
+  readonly bytes: Uint8Array
+  readonly inputs: readonly string[] // exactly the inputs that must be fed
+  readonly outputs: readonly string[] // hook and result names
+}
+
+/**
+ * Bytes for exactly `wanted` (hook names, result names). Throws `internal` for a name that the graph lacks.
+ */
+export function encode(graph: Graph, wanted: readonly string[], weights: WeightFiles): Encoded {
+  const outputs = wanted.map((name) => ({ name, id: outputId(graph, name) }))
+  const nodes = needed(graph.nodes, new Set(outputs.map((o) => o.id)))
+  const alias = aliases(nodes)
+  const real = nodes.filter((node) => node.domain !== 'hook').map((node) => rename(node, alias))
+  for (const { name, id } of outputs) real.push(identity(alias.get(id) ?? id, name))
+
+  const used = new Set(real.flatMap((node) => node.inputs))
+  const inputs = graph.inputs.filter((input) => used.has(input.name))
+  const producedAs = new Map(graph.hooks.map((hook) => [hook.name, hook.axes.length]))
+  const model = create(ModelProtoSchema, {
+    irVersion: IR_VERSION,
+    producerName: 'headscope',
+    opsetImport: [
+      create(OperatorSetIdProtoSchema, { domain: '', version: OPSET }),
+      create(OperatorSetIdProtoSchema, { domain: 'com.microsoft', version: 1n }),
+    ],
+    graph: create(GraphProtoSchema, {
+      name: 'block',
+      node: real.map(nodeProto),
+      input: inputs.map((input) => valueInfo(input.name, input.dtype, input.rank)),
+      output: outputs.map(({ name }) => valueInfo(name, resultType(name), producedAs.get(name) ?? null)),
+      initializer: [
+        ...graph.weights.filter((w) => used.has(w.id)).map((w) => externalTensor(w, weights)),
+        ...graph.constants.filter((c) => used.has(c.id)).map((c) =>
+          create(TensorProtoSchema, {
+            name: c.id,
+            dims: c.shape.map(BigInt),
+            dataType: c.dtype === 'f32' ? TensorProto_DataType.FLOAT : TensorProto_DataType.INT64,
+            rawData: new Uint8Array(c.data.buffer, c.data.byteOffset, c.data.byteLength) as Uint8Array<ArrayBuffer>,
+          }),
+        ),
+      ],
+    }),
+  })
+  return {
+    bytes: toBinary(ModelProtoSchema, model),
+    inputs: inputs.map((input) => input.name),
+    outputs: wanted,
+  }
+}
+
+// --- Internal helpers ---
+
+function outputId(graph: Graph, name: string): string {
+  const hook = graph.hooks.find((site) => site.name === name)
+  const id = hook?.output ?? graph.results.get(name)
+  if (id === undefined) throw new HeadscopeError('internal', `${name} is neither a hook nor a result of this graph.`)
+  return id
+}
+
+/** The nodes that the wanted values depend on, in order. */
+function needed(nodes: readonly Node[], wanted: Set<string>): Node[] {
+  const live = new Set(wanted)
+  const kept: Node[] = []
+  for (let i = nodes.length - 1; i >= 0; i--) {
+    const node = nodes[i]!
+    if (!node.outputs.some((output) => live.has(output))) continue
+    for (const input of node.inputs) live.add(input)
+    kept.unshift({ ...node, outputs: trimmed(node.outputs, live) })
+  }
+  return kept
+}
+
+/** Optional outputs (all but the first) that nobody reads are left out, so that the kernel does not make them. */
+function trimmed(outputs: readonly string[], live: ReadonlySet<string>): string[] {
+  const kept = outputs.map((output, i) => (i === 0 || live.has(output) ? output : ''))
+  while (kept.length > 1 && kept.at(-1) === '') kept.pop()
+  return kept
+}
+
+/** Hook nodes are names only: what reads their output reads their input. */
+function aliases(nodes: readonly Node[]): Map<string, string> {
+  const alias = new Map<string, string>()
+  for (const node of nodes) {
+    if (node.domain !== 'hook') continue
+    const input = node.inputs[0]!
+    alias.set(node.outputs[0]!, alias.get(input) ?? input)
+  }
+  return alias
+}
+
+function rename(node: Node, alias: ReadonlyMap<string, string>): Node {
+  return { ...node, inputs: node.inputs.map((input) => alias.get(input) ?? input) }
+}
+
+function identity(input: string, output: string): Node {
+  return { op: 'Identity', domain: '', inputs: [input], outputs: [output], attributes: {} }
+}
+
+function nodeProto(node: Node) {
+  return create(NodeProtoSchema, {
+    opType: node.op,
+    domain: node.domain,
+    input: [...node.inputs],
+    output: [...node.outputs],
+    attribute: Object.entries(node.attributes).map(([name, value]) => attributeProto(name, value)),
+  })
+}
+
+function attributeProto(name: string, value: Attribute) {
+  if (typeof value === 'bigint') return create(AttributeProtoSchema, { name, type: AttributeType.INT, i: value })
+  if (typeof value === 'number') return create(AttributeProtoSchema, { name, type: AttributeType.FLOAT, f: value })
+  if (typeof value === 'string')
+    return create(AttributeProtoSchema, { name, type: AttributeType.STRING, s: new TextEncoder().encode(value) })
+  return create(AttributeProtoSchema, { name, type: AttributeType.INTS, ints: [...value] })
+}
+
+const ELEM_TYPE: Record<DType, number> = {
+  f32: TensorProto_DataType.FLOAT,
+  i64: TensorProto_DataType.INT64,
+  bool: TensorProto_DataType.BOOL,
+}
+
+/** Results that hold token ids are int64; everything else is float32. */
+function resultType(name: string): DType {
+  return name === 'top_ids' ? 'i64' : 'f32'
+}
+
+function valueInfo(name: string, dtype: DType, rank: number | null) {
+  const shape =
+    rank === null
+      ? {}
+      : {
+          shape: create(TensorShapeProtoSchema, {
+            dim: Array.from({ length: rank }, () => create(TensorShapeProto_DimensionSchema, {})),
+          }),
+        }
+  return create(ValueInfoProtoSchema, {
+    name,
+    type: create(TypeProtoSchema, {
+      value: { case: 'tensorType', value: create(TypeProto_TensorSchema, { elemType: ELEM_TYPE[dtype], ...shape }) },
+    }),
+  })
+}
+
+function externalTensor(use: WeightUse, weights: WeightFiles): TensorProto {
+  const slice = weights.tensors.get(use.tensor)
+  if (!slice) throw new HeadscopeError('internal', `${use.tensor} was not bound to a file.`)
+  const rowBytes = slice.bytes / slice.shape[0]!
+  const [first, end] = use.rows ?? [0, slice.shape[0]!]
+  const entry = (key: string, value: string | number) =>
+    create(StringStringEntryProtoSchema, { key, value: String(value) })
+  return create(TensorProtoSchema, {
+    name: use.id,
+    dims: [end - first, ...slice.shape.slice(1)].map(BigInt),
+    dataType: TensorProto_DataType.FLOAT,
+    dataLocation: TensorProto_DataLocation.EXTERNAL,
+    externalData: [
+      entry('location', slice.location),
+      entry('offset', slice.offset + first * rowBytes),
+      entry('length', (end - first) * rowBytes),
+    ],
+  })
+}

@@ -1,0 +1,44 @@
+/**
+ * The end of the model: final norm, unembedding, and the reductions that are asked for, so that full logits leave the
+ * graph only when somebody wants them.
+ *
+ * Hooks: ln_final.hook_scale, ln_final.hook_normalized, unembed.hook_in [batch, pos, d_model],
+ * unembed.hook_out [batch, pos, d_vocab]. Results: `log_sum_exp` [batch, pos], `top_logits` and `top_ids`
+ * [batch, pos, k] (ties to the lowest id), `target_logit` [batch, pos, one] for the input `targets` [batch, pos, one].
+ */
+import type { Builder, Value } from './builder.ts'
+import { UNEMBED_OUT } from './hook-names.ts'
+import { type LinearWeights, linear } from './linear.ts'
+
+const OUT = ['batch', 'pos', 'd_vocab'] as const
+
+/** normed [batch, pos, d_model] → logits, with `finish` applied to the product (soft-cap, scale). */
+export function unembed(
+  g: Builder,
+  normed: Value,
+  weights: LinearWeights,
+  finish: (logits: Value) => Value = (logits) => logits,
+): Value {
+  const input = g.hook('unembed.hook_in', normed)
+  const logits = g.hook(UNEMBED_OUT, finish(linear(g, input, weights, 'd_vocab')))
+  reductions(g, logits)
+  return logits
+}
+
+// --- Internal helpers ---
+
+function reductions(g: Builder, logits: Value): void {
+  const row = ['batch', 'pos'] as const
+  g.result(
+    'log_sum_exp',
+    g.op('ReduceLogSumExp', [logits, g.ints([-1])], row, { attributes: { keepdims: 0n } }),
+  )
+  const count = g.input('top_count', 'i64', ['one'])
+  const [topLogits, topIds] = g.ops('TopK', [logits, count], [OUT, OUT], {
+    attributes: { axis: -1n, largest: 1n, sorted: 1n },
+  }) as [Value, Value]
+  g.result('top_logits', topLogits)
+  g.result('top_ids', topIds)
+  const targets = g.input('targets', 'i64', ['batch', 'pos', 'one'])
+  g.result('target_logit', g.op('GatherElements', [logits, targets], ['batch', 'pos', 'one'], { attributes: { axis: -1n } }))
+}

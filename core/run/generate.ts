@@ -1,0 +1,132 @@
+/**
+ * Token by token with a key/value cache: prefill and decode are the block graphs of every other run. Cost per token:
+ * one row through every block. The cache holds 2 · layers · kv_heads · d_head · T float32.
+ */
+import type { Progress } from '../checkpoint/types.ts'
+import { HeadscopeError } from '../errors.ts'
+import { matchHooks } from '../graph/hook-names.ts'
+import { decoderOf } from '../graph/model-spec.ts'
+import type { Tensor } from '../graph/tensor.ts'
+import { createRandom } from '../random.ts'
+import { slice } from './dense.ts'
+import { sourceTensor } from './edit-sources.ts'
+import { type ResolvedEdit, resolveEdits } from './edits.ts'
+import type { Engine } from './engine.ts'
+import { type KeyValues, runPass } from './pass.ts'
+import { logitsOf } from './predictions.ts'
+import { checkPrompts } from './prompts.ts'
+import { dependsOnLength } from './rope-tables.ts'
+import { checkSampling, sample } from './sampling.ts'
+import type { RunOptions } from './types.ts'
+
+export interface GenerateOptions extends Pick<RunOptions, 'edits' | 'capture' | 'signal' | 'openRun'> {
+  readonly max?: number
+  readonly temperature?: number
+  readonly topK?: number
+  readonly topP?: number
+  readonly seed?: number
+  /** Ids that end the text; empty: none do. */
+  readonly stopAt?: readonly number[]
+  readonly onToken?: (id: number, logProb: number) => void
+  readonly onProgress?: (progress: Progress) => void
+  /** Captures of each pass: of the prompt (step 0), then of each new token's own row. */
+  readonly onCapture?: (hook: string, tensor: Tensor, step: number) => void | Promise<void>
+}
+
+export interface Generated {
+  readonly promptIds: readonly number[]
+  readonly ids: readonly number[] // the new ones
+  /** log p of each new token under the model, nats. */
+  readonly logProbs: readonly number[]
+  readonly stopped: 'max' | 'eos' | 'context'
+  readonly cacheBytes: number
+  readonly warnings: readonly string[]
+}
+
+/** Continues one prompt. Throws `bad-prompt`, `bad-edit`, `bad-request`, `cancelled`. */
+export async function generate(
+  engine: Engine,
+  prompt: readonly number[],
+  options: GenerateOptions = {},
+): Promise<Generated> {
+  const { spec } = engine.model
+  const warnings = checkPrompts([prompt], spec)
+  const { max = 50, seed = 0, stopAt = [] } = options
+  if (!Number.isInteger(max) || max < 1)
+    throw new HeadscopeError('bad-request', `max must be a whole number of 1 or more, but is ${max}.`)
+  const settings = { temperature: options.temperature ?? 0, topK: options.topK ?? 0, topP: options.topP ?? 1 }
+  checkSampling(settings)
+  const random = createRandom(seed)
+  const room = spec.positional === 'learned' ? spec.nCtx - prompt.length : max
+  const steps = Math.min(max, room)
+  const total = prompt.length + steps
+  const decoder = createDecoder(engine, await resolve(engine, prompt, total, options), options)
+
+  const ids: number[] = []
+  const logProbs: number[] = []
+  let fed: readonly number[] = prompt
+  let stopped: Generated['stopped'] = steps < max ? 'context' : 'max'
+  const started = performance.now()
+  for (let step = 0; step < steps; step++) {
+    const logits = await decoder.next(fed, step)
+    const { id, logProb } = sample(logits, settings, random)
+    ids.push(id)
+    logProbs.push(logProb)
+    options.onToken?.(id, logProb)
+    const seconds = (performance.now() - started) / 1000
+    options.onProgress?.({ done: step + 1, total: steps, secondsLeft: (seconds / (step + 1)) * (steps - step - 1) })
+    if (stopAt.includes(id)) {
+      stopped = 'eos'
+      break
+    }
+    fed = [id]
+  }
+  return { promptIds: prompt, ids, logProbs, stopped, cacheBytes: decoder.cacheBytes(), warnings }
+}
+
+// --- Internal helpers ---
+
+function resolve(engine: Engine, prompt: readonly number[], total: number, options: GenerateOptions) {
+  return resolveEdits(options.edits ?? [], {
+    spec: engine.model.spec,
+    hooks: engine.hooks,
+    lengths: [prompt.length],
+    total,
+    source: (from, hook) => sourceTensor(engine, from, hook, [prompt], options),
+  })
+}
+
+/** Feeds rows and gives the logits after the last. A table that changes with the length prefills anew each step. */
+function createDecoder(engine: Engine, edits: readonly ResolvedEdit[], options: GenerateOptions) {
+  const names = engine.hooks.map((hook) => hook.name)
+  const wanted = new Set(options.capture ? matchHooks(options.capture, names) : [])
+  const cacheable = !engine.model.spec.ropes.some(dependsOnLength)
+  let seen: number[] = []
+  let past: readonly (KeyValues | undefined)[] = []
+  return {
+    async next(fed: readonly number[], step: number): Promise<Float32Array> {
+      const start = cacheable ? seen.length : 0
+      seen = [...seen, ...fed]
+      const rows = seen.slice(start)
+      const { state, keyValues } = await runPass(engine, {
+        ids: [rows],
+        lengths: [seen.length],
+        start,
+        total: seen.length,
+        past,
+        wanted,
+        edits,
+        keepKeyValues: true,
+        signal: options.signal,
+        onTensor: (hook, tensor) => options.onCapture?.(hook.name, tensor, step),
+      })
+      past = keyValues
+      const last = slice(state.get('resid')!, 1, rows.length - 1, rows.length)
+      return (await logitsOf(engine, last, seen.length - 1, edits)).data
+    },
+    cacheBytes(): number {
+      const layers = decoderOf(engine.model.spec).layers
+      return layers.reduce((sum, layer) => sum + 8 * layer.nKvHeads * layer.dHead * seen.length, 0)
+    },
+  }
+}

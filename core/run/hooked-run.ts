@@ -1,0 +1,104 @@
+/**
+ * `model.run`: prompts, wanted hooks and edits → captures and predictions. In memory at once: the weights touched, the
+ * state, and the captures of the block in hand; the rest is kept only when no `onCapture` takes it. Nothing is kept
+ * between runs.
+ */
+import { LOGITS, matchHooks, UNEMBED_OUT } from '../graph/hook-names.ts'
+import { decoderOf } from '../graph/model-spec.ts'
+import type { Tensor } from '../graph/tensor.ts'
+import { HeadscopeError } from '../errors.ts'
+import { sourceTensor } from './edit-sources.ts'
+import { resolveEdits } from './edits.ts'
+import type { Engine } from './engine.ts'
+import { firstNonFinite } from './non-finite.ts'
+import { clearPadding } from './padding.ts'
+import { runPass, throwIfCancelled } from './pass.ts'
+import { runUnembed } from './predictions.ts'
+import { checkPrompts, rightPad } from './prompts.ts'
+import type { HookInfo } from './segments.ts'
+import type { Prediction, Provenance, Run, RunItem, RunOptions } from './types.ts'
+
+/** Runs a batch. `provenance` is what the model knows about itself. */
+export async function hookedRun(
+  engine: Engine,
+  prompts: readonly (readonly number[])[],
+  options: RunOptions,
+  provenance: Omit<Provenance, 'capture' | 'edits'>,
+): Promise<Run> {
+  const { spec } = engine.model
+  const warnings = checkPrompts(prompts, spec)
+  const names = engine.hooks.map((hook) => hook.name)
+  const matched = matchHooks(options.capture ?? [], names)
+  const wanted = new Set(matched.map((name) => (name === LOGITS ? UNEMBED_OUT : name)))
+  const lengths = prompts.map((ids) => ids.length)
+  const edits = await resolveEdits(options.edits ?? [], {
+    spec,
+    hooks: engine.hooks,
+    lengths,
+    total: Math.max(...lengths),
+    source: (from, hook) => sourceTensor(engine, from, hook, prompts, options),
+  })
+
+  const captures = new Map<string, Tensor>()
+  const onTensor = async (hook: HookInfo, tensor: Tensor) => {
+    clearPadding(tensor.data, tensor.shape, tensor.axes, lengths)
+    for (const name of namesOf(hook.name, matched)) {
+      if (options.onCapture) await options.onCapture(name, tensor)
+      else captures.set(name, tensor)
+    }
+  }
+  const blocks = decoderOf(spec).layers.length
+  const started = performance.now()
+  const onBlock = (done: number) => {
+    const perBlock = (performance.now() - started) / 1000 / done
+    options.onProgress?.({ done, total: blocks + 1, secondsLeft: perBlock * (blocks + 1 - done) })
+  }
+  const ids = rightPad(prompts)
+  const common = { lengths, start: 0, wanted, edits, signal: options.signal, onTensor }
+  const { state } = await runPass(engine, { ...common, ids, total: ids[0]!.length, onBlock })
+
+  const reply = await runUnembed(engine, {
+    resid: state.get('resid')!,
+    start: 0,
+    targets: prompts.map((row) => ids[0]!.map((_, pos) => row[pos + 1] ?? null)),
+    top: options.top ?? 5,
+    wanted,
+    edits,
+    onTensor,
+  })
+  throwIfCancelled(options.signal)
+  const broken = await firstNonFinite(engine, state.get('resid')!, { ids, lengths, edits, total: ids[0]!.length })
+  if (broken) warnings.push(broken)
+  else if (reply.nonFinite)
+    warnings.push('Some logits are not finite (NaN or Inf): probabilities and losses of those positions do not exist.')
+  options.onProgress?.({ done: blocks + 1, total: blocks + 1, secondsLeft: 0 })
+
+  return {
+    items: prompts.map((row, item) => runItem(row, reply.predictions[item] ?? [])),
+    provenance: { ...provenance, capture: options.capture ?? [], edits: options.edits ?? [] },
+    warnings,
+    captured: matched,
+    get(hook) {
+      const tensor = captures.get(hook)
+      if (tensor) return tensor
+      const have = [...captures.keys()].join(', ') || 'nothing'
+      throw new HeadscopeError('bad-request', `${hook} was not captured in this run (captured: ${have}); name it in capture.`)
+    },
+  }
+}
+
+// --- Internal helpers ---
+
+/** The names under which a hook was asked for: `logits` and `unembed.hook_out` are one tensor. */
+function namesOf(name: string, matched: readonly string[]): string[] {
+  if (name !== UNEMBED_OUT) return [name]
+  return [UNEMBED_OUT, LOGITS].filter((alias) => matched.includes(alias))
+}
+
+function runItem(ids: readonly number[], predictions: readonly Prediction[]): RunItem {
+  const positions = predictions.slice(0, ids.length)
+  const losses = positions.slice(0, -1).map((position) => position.loss)
+  const known = losses.length > 0 && losses.every((loss) => loss !== null)
+  const loss = known ? (losses as number[]).reduce((sum, value) => sum + value, 0) / losses.length : null
+  return { ids, loss, positions }
+}

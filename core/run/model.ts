@@ -1,0 +1,147 @@
+/** Opens a checkpoint for running. Nothing is computed and no weight is read, except to write a float32 working copy. */
+import { availableParallelism } from 'node:os'
+import {
+  bindTensors,
+  type Checkpoint,
+  type ContentHash,
+  checkVocab,
+  contentHash,
+  openCheckpoint,
+  type Progress,
+  type Tokenizer,
+  weightFiles,
+} from '../checkpoint/index.ts'
+import { HeadscopeError } from '../errors.ts'
+import { readFamily } from '../families/index.ts'
+import type { ModelSpec } from '../graph/model-spec.ts'
+import type { Engine } from './engine.ts'
+import { type Generated, type GenerateOptions, generate } from './generate.ts'
+import { hookedRun } from './hooked-run.ts'
+import { countParameters, type ParameterCount } from './parameters.ts'
+import { type HookInfo, listHooks } from './segments.ts'
+import { createSessionPool, type SessionMode } from './session.ts'
+import type { Run, RunOptions } from './types.ts'
+import { chooseUnembedding } from './unembedding.ts'
+import { versions } from './versions.ts'
+
+export interface OpenOptions {
+  /** Threads of each computation; default: the machine's cores. */
+  readonly threads?: number
+  readonly device?: 'cpu'
+  /** Where float32 working copies and hashes are kept; default: the platform's cache folder. */
+  readonly cacheDir?: string
+  /** Bytes of attention scores of one block above which it runs in chunks of rows; default 64 MB. */
+  readonly scoreBudget?: number
+  readonly signal?: AbortSignal
+  /** Called while a working copy is written. */
+  readonly onProgress?: (progress: Progress) => void
+}
+
+export interface Model {
+  readonly path: string
+  readonly name: string
+  readonly spec: ModelSpec
+  readonly checkpoint: Checkpoint
+  readonly tokenizer: Tokenizer | null
+  readonly parameters: ParameterCount
+  readonly hooks: readonly HookInfo[]
+  readonly warnings: readonly string[]
+  /** Text to ids. Throws `bad-prompt` when the checkpoint has no tokenizer, or the text is empty. */
+  encode(text: string, options?: { bos?: 'auto' | 'yes' | 'no' }): number[]
+  /** Hash of the weights and where they are not finite: one background pass, cached. */
+  contentHash(): Promise<ContentHash>
+  /** One pass over one prompt or a batch. */
+  run(ids: readonly number[] | readonly (readonly number[])[], options?: RunOptions): Promise<Run>
+  generate(ids: readonly number[], options?: GenerateOptions): Promise<Generated>
+  /** The machinery below, for analyses and interventions. `sweep` repacks weights: for long sweeps only. */
+  engine(mode?: SessionMode): Engine
+  close(): Promise<void>
+}
+
+/**
+ * Opens a checkpoint folder (or its weights file). Throws `bad-checkpoint` or `unsupported` in one sentence naming the
+ * file and the rule.
+ */
+export async function openModel(path: string, options: OpenOptions = {}): Promise<Model> {
+  const { threads = availableParallelism(), scoreBudget = 64 * 1024 * 1024 } = options
+  const checkpoint = openCheckpoint(path)
+  const family = readFamily(checkpoint.config)
+  const bound = bindTensors(checkpoint, family.plan)
+  const unembedding = chooseUnembedding(family, bound)
+  const spec: ModelSpec = { ...family.spec, tied: unembedding.tied }
+  const cache = options.cacheDir === undefined ? {} : { cacheDir: options.cacheDir }
+  let hashed: Promise<ContentHash> | null = null
+  let known: string | null = null
+  const hash = () => {
+    hashed ??= contentHash(bound, cache).then(
+      (result) => {
+        known = result.hash
+        return result
+      },
+      (error) => {
+        hashed = null
+        throw error
+      },
+    )
+    return hashed
+  }
+  const weights = await weightFiles(bound, {
+    ...cache,
+    hash: async () => (await hash()).hash,
+    ...(options.signal ? { signal: options.signal } : {}),
+    ...(options.onProgress ? { onProgress: options.onProgress } : {}),
+  })
+  const model = { ...family, spec }
+  const hooks = listHooks(model, unembedding.matrix)
+  const engines = new Map<SessionMode, Engine>()
+  const vocabulary = checkpoint.tokenizer ? checkVocab(checkpoint.tokenizer, spec.dVocab) : null
+  const { tokenizer } = checkpoint
+
+  const opened: Model = {
+    path: checkpoint.path,
+    name: checkpoint.name,
+    spec,
+    checkpoint,
+    tokenizer,
+    parameters: countParameters(model, !unembedding.tied),
+    hooks,
+    warnings: [
+      ...checkpoint.warnings,
+      ...family.warnings,
+      ...bound.warnings,
+      ...[unembedding.warning, vocabulary].filter((warning) => warning !== null),
+    ],
+    encode(text, encoding) {
+      if (!tokenizer)
+        throw new HeadscopeError('bad-prompt', `${checkpoint.tokenizerProblem} Give the prompt as token ids.`)
+      return tokenizer.encode(text, encoding)
+    },
+    contentHash: hash,
+    async run(ids, run = {}) {
+      const prompts = typeof ids[0] === 'number' || ids.length === 0 ? [ids as readonly number[]] : ids
+      return hookedRun(opened.engine(), prompts as readonly (readonly number[])[], run, {
+        modelPath: opened.path,
+        modelName: opened.name,
+        family: spec.family,
+        contentHash: known,
+        versions,
+        device: 'cpu',
+        dtype: 'f32',
+      })
+    },
+    generate: (ids, generation) => generate(opened.engine(), ids, generation),
+    engine(mode = 'explore') {
+      const known = engines.get(mode)
+      if (known) return known
+      const pool = createSessionPool({ folder: weights.folder, threads, mode })
+      const engine: Engine = { model, matrix: unembedding.matrix, weights, pool, hooks, scoreBudget }
+      engines.set(mode, engine)
+      return engine
+    },
+    async close() {
+      for (const engine of engines.values()) await engine.pool.close()
+      engines.clear()
+    },
+  }
+  return opened
+}

@@ -1,0 +1,249 @@
+/**
+ * One pass over a stack: from the embedding or a block border, over some query rows, to the last block. Prefill,
+ * decode, restart and chunks are this one function. It keeps nothing: what is wanted goes to `onTensor` as soon as
+ * its block has run.
+ */
+import { HeadscopeError } from '../errors.ts'
+import { ropeInputs } from '../graph/rotary.ts'
+import { decoderOf, type LayerSpec } from '../graph/model-spec.ts'
+import { type EditSlot, slotInput } from '../graph/splice.ts'
+import type { Tensor } from '../graph/tensor.ts'
+import { attentionBias } from './attention-bias.ts'
+import { assemble } from './assemble.ts'
+import { type Dense, type Window, windowed } from './dense.ts'
+import { type Engine, runSegment } from './engine.ts'
+import type { ResolvedEdit } from './edits.ts'
+import { ropeTable } from './rope-tables.ts'
+import { type HookInfo, type Segment, stateInput } from './segments.ts'
+import { type Feed, type FetchedTensor, asFloats } from './session.ts'
+
+/** What blocks hand on, by part; rows are the pass's query rows. */
+export type State = ReadonlyMap<string, Dense>
+
+/** Keys (rotated) and values of one layer [batch, kv_head, pos, d_head], rows 0 … . */
+export interface KeyValues {
+  readonly k: Dense
+  readonly v: Dense
+}
+
+export interface Pass {
+  /** Tokens of the query rows, right-padded with 0 [batch][rows]. */
+  readonly ids: readonly (readonly number[])[]
+  /** Own end of each item, in positions of the whole run. */
+  readonly lengths: readonly number[]
+  /** First query position; keys and values before it come from `past`. */
+  readonly start: number
+  /** Length of the whole run, for ropes that depend on it. */
+  readonly total: number
+  /** Added to every position: patterns of relative schemes do not change. */
+  readonly shift?: number
+  /** Begin before this block with this state instead of at the embedding. */
+  readonly from?: { readonly layer: number; readonly state: State } | undefined
+  /** Keys and values of each layer, rows 0 … start - 1 are read; absent where start is 0. */
+  readonly past?: readonly (KeyValues | undefined)[] | undefined
+  readonly wanted: ReadonlySet<string>
+  readonly edits: readonly ResolvedEdit[]
+  readonly keepKeyValues?: boolean
+  readonly keepBorders?: boolean
+  readonly signal?: AbortSignal | undefined
+  readonly onTensor?: ((hook: HookInfo, tensor: Tensor) => void | Promise<void>) | undefined
+  /** Called with the number of blocks done. */
+  readonly onBlock?: ((done: number) => void) | undefined
+}
+
+export interface PassResult {
+  readonly state: State
+  /** Per layer, rows 0 … start + rows - 1; empty unless kept. */
+  readonly keyValues: readonly (KeyValues | undefined)[]
+  /** State before each block, and after the last; empty unless kept. */
+  readonly borders: readonly (State | undefined)[]
+}
+
+/** Throws `cancelled` between blocks, and what onTensor throws. */
+export async function runPass(engine: Engine, pass: Pass): Promise<PassResult> {
+  const layers = decoderOf(engine.model.spec).layers
+  const feeds = new PassFeeds(engine, pass)
+  let state = pass.from?.state ?? (await embedState(engine, pass, feeds))
+  const keyValues: (KeyValues | undefined)[] = []
+  const borders: (State | undefined)[] = []
+  for (let layer = pass.from?.layer ?? 0; layer < layers.length; layer++) {
+    throwIfCancelled(pass.signal)
+    if (pass.keepBorders) borders[layer] = state
+    const done = await runBlock(engine, pass, feeds, layer, state)
+    state = done.state
+    if (pass.keepKeyValues) keyValues[layer] = done.keyValues
+    for (const [hook, tensor] of done.captured) await pass.onTensor?.(hook, tensor)
+    pass.onBlock?.(layer + 1)
+  }
+  throwIfCancelled(pass.signal)
+  if (pass.keepBorders) borders[layers.length] = state
+  return { state, keyValues, borders }
+}
+
+/** Throws `cancelled` when the signal has fired. */
+export function throwIfCancelled(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw new HeadscopeError('cancelled', 'The run was cancelled; nothing of it was kept.')
+}
+
+// --- Internal helpers ---
+
+/** Inputs that every block of a pass shares, made once per window of rows. */
+class PassFeeds {
+  private readonly engine: Engine
+  private readonly pass: Pass
+  private readonly cache = new Map<string, Feed>()
+
+  constructor(engine: Engine, pass: Pass) {
+    this.engine = engine
+    this.pass = pass
+  }
+
+  tokens(): Map<string, Feed> {
+    const { ids, start, shift = 0 } = this.pass
+    const rows = ids[0]!.length
+    const shape = [ids.length, rows]
+    return new Map<string, Feed>([
+      ['ids', { data: BigInt64Array.from(ids.flat(), BigInt), shape }],
+      [
+        'positions',
+        { data: BigInt64Array.from(ids.flatMap((row) => row.map((_, i) => BigInt(start + shift + i)))), shape },
+      ],
+    ])
+  }
+
+  bias(layer: LayerSpec, window: Window): Feed {
+    return this.cached(`bias ${layer.window} ${window.start} ${window.rows}`, () =>
+      attentionBias({
+        causal: decoderOf(this.engine.model.spec).causal,
+        window: layer.window,
+        lengths: this.pass.lengths,
+        ...window,
+      }),
+    )
+  }
+
+  rope(index: number, window: Window): { cos: Feed; sin: Feed } {
+    const make = (part: 'cos' | 'sin') =>
+      this.cached(`${part} ${index} ${window.start} ${window.rows}`, () => {
+        const { total, shift = 0, ids } = this.pass
+        const rope = this.engine.model.spec.ropes[index]!
+        const table = ropeTable(rope, window.start + shift, window.rows, total + shift)[part]
+        const data = new Float32Array(ids.length * table.length)
+        for (let item = 0; item < ids.length; item++) data.set(table, item * table.length)
+        return { data, shape: [ids.length, window.rows, table.length / window.rows] }
+      })
+    return { cos: make('cos'), sin: make('sin') }
+  }
+
+  private cached(key: string, make: () => Feed): Feed {
+    const found = this.cache.get(key) ?? make()
+    this.cache.set(key, found)
+    return found
+  }
+}
+
+async function embedState(engine: Engine, pass: Pass, feeds: PassFeeds): Promise<State> {
+  throwIfCancelled(pass.signal)
+  const rows = pass.ids[0]!.length
+  const { hooks, slots, inputs } = wantedOf(engine, pass, 'embed', {
+    start: pass.start,
+    rows,
+    keys: pass.start + rows,
+  })
+  const parts = Object.keys(engine.model.state)
+  const outputs = [...parts, ...hooks.map((hook) => hook.name)]
+  const result = await runSegment(engine, 'embed', outputs, slots, new Map([...feeds.tokens(), ...inputs]))
+  for (const hook of hooks) {
+    const { data, shape } = asFloats(result.get(hook.name)!)
+    await pass.onTensor?.(hook, { data, shape, axes: hook.axes })
+  }
+  return new Map(parts.map((part) => [part, asFloats(result.get(part)!)]))
+}
+
+interface BlockResult {
+  readonly state: State
+  readonly keyValues: KeyValues | undefined
+  readonly captured: readonly (readonly [HookInfo, Tensor])[]
+}
+
+/** A block over all rows of the pass, in chunks of rows where the scores would exceed the budget. */
+async function runBlock(
+  engine: Engine,
+  pass: Pass,
+  feeds: PassFeeds,
+  index: number,
+  state: State,
+): Promise<BlockResult> {
+  const layer = decoderOf(engine.model.spec).layers[index]!
+  const batch = pass.ids.length
+  const rows = pass.ids[0]!.length
+  const keys = pass.start + rows
+  const perRow = batch * layer.nHeads * keys * 4
+  const chunk = Math.max(1, Math.min(rows, Math.floor(engine.scoreBudget / perRow)))
+  const chunks: { window: Window; outputs: Map<string, FetchedTensor> }[] = []
+  let past = pastOf(pass, layer, index)
+  const needsKeyValues = pass.keepKeyValues || chunk < rows
+  for (let first = 0; first < rows; first += chunk) {
+    if (first > 0) throwIfCancelled(pass.signal)
+    const size = Math.min(chunk, rows - first)
+    const window = { start: pass.start + first, rows: size, keys: pass.start + first + size }
+    const { hooks, slots, inputs } = wantedOf(engine, pass, index, window)
+    const given = new Map<string, Feed>([...inputs, ['bias', feeds.bias(layer, window)]])
+    given.set('past_k', past.k).set('past_v', past.v)
+    engine.model.spec.ropes.forEach((_, rope) => {
+      const { cos, sin } = feeds.rope(rope, window)
+      given.set(ropeInputs(rope).cos, cos).set(ropeInputs(rope).sin, sin)
+    })
+    const local = { start: first, rows: size, keys: size }
+    for (const [part, value] of state)
+      given.set(stateInput(part), windowed(value, engine.model.state[part]!, local))
+    const parts = Object.keys(engine.model.state)
+    const names = [...parts, ...(needsKeyValues ? ['k', 'v'] : []), ...hooks.map((hook) => hook.name)]
+    const outputs = await runSegment(engine, index, names, slots, given)
+    if (needsKeyValues) past = { k: asFloats(outputs.get('k')!), v: asFloats(outputs.get('v')!) }
+    chunks.push({ window: { ...window, start: first, keys: window.keys }, outputs })
+  }
+  const whole = { start: 0, rows, keys }
+  const next = Object.entries(engine.model.state).map(([part, axes]) => {
+    const pieces = chunks.map(({ window, outputs }) => ({ window, value: asFloats(outputs.get(part)!) }))
+    return [part, assemble(pieces, axes, whole, 0)] as const
+  })
+  const wanted = engine.hooks.filter((hook) => hook.segment === index && pass.wanted.has(hook.name))
+  const captured = wanted.map((hook) => {
+    const pieces = chunks.map(({ window, outputs }) => ({ window, value: asFloats(outputs.get(hook.name)!) }))
+    const empty = hook.name.endsWith('hook_attn_scores') ? Number.NEGATIVE_INFINITY : 0
+    return [hook, { ...assemble(pieces, hook.axes, whole, empty), axes: hook.axes }] as const
+  })
+  return { state: new Map(next), keyValues: pass.keepKeyValues ? past : undefined, captured }
+}
+
+/** Rows 0 … start - 1 of a layer's keys and values; none at the start. */
+function pastOf(pass: Pass, layer: LayerSpec, index: number): KeyValues {
+  const past = pass.past?.[index]
+  if (pass.start === 0 || !past) {
+    const shape = [pass.ids.length, layer.nKvHeads, 0, layer.dHead]
+    return { k: { data: new Float32Array(0), shape }, v: { data: new Float32Array(0), shape } }
+  }
+  const axes = ['batch', 'kv_head', 'key', 'd_head'] as const
+  const window = { start: 0, rows: 0, keys: pass.start }
+  return { k: windowed(past.k, axes, window), v: windowed(past.v, axes, window) }
+}
+
+/** Hooks to fetch, edit slots and their inputs for one segment and window. */
+function wantedOf(engine: Engine, pass: Pass, segment: Segment, window: Window) {
+  const hooks = engine.hooks.filter((hook) => hook.segment === segment && pass.wanted.has(hook.name))
+  return { hooks, ...editInputs(pass.edits, segment, window) }
+}
+
+/** Slots and inputs of the edits that act in a segment. */
+export function editInputs(edits: readonly ResolvedEdit[], segment: Segment, window: Window) {
+  const slots: EditSlot[] = []
+  const inputs = new Map<string, Feed>()
+  for (const edit of edits) {
+    if (edit.hook.segment !== segment) continue
+    const slot = slots.push({ hook: edit.hook.name, kind: edit.kind }) - 1
+    inputs.set(slotInput(slot, 'value'), windowed(edit.value, edit.hook.axes, window))
+    if (edit.mask) inputs.set(slotInput(slot, 'mask'), windowed(edit.mask, edit.hook.axes, window))
+  }
+  return { slots, inputs }
+}

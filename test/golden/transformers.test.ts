@@ -1,0 +1,67 @@
+/** Every hook, ablation, patch, knockout and greedy continuation of the reference checkpoints, within 1e-4. */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Edit, type Model, openModel } from '../../core/index.ts'
+import { FIXTURES, idRows, readGolden, relativeError } from '../support/golden.ts'
+
+const FOLDER = join(FIXTURES, 'transformers')
+const CASES = readdirSync(FOLDER, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+const TOLERANCE = 1e-4
+
+/** `zero_ablation.logits.L1H3` and its like, as edits. */
+function editsOf(name: string): Edit[] | null {
+  const head = /^(zero_ablation|resample)\.logits\.L(\d+)H(\d+)$/.exec(name)
+  if (head) {
+    const target = { hook: `blocks.${head[2]}.attn.hook_z`, head: Number(head[3]) }
+    if (head[1] === 'zero_ablation') return [{ ...target, op: 'zero' }]
+    return [{ ...target, item: 0, op: 'set', from: { item: 1 } }]
+  }
+  const patch = /^patch\.logits\.resid_pre\.L(\d+)P(\d+)$/.exec(name)
+  if (patch) {
+    const hook = `blocks.${patch[1]}.hook_resid_pre`
+    return [{ hook, item: 0, pos: Number(patch[2]), op: 'set', from: { item: 1 } }]
+  }
+  const knockout = /^knockout\.logits\.L(\d+)Q(\d+)K(\d+)$/.exec(name)
+  if (knockout) {
+    const hook = `blocks.${knockout[1]}.attn.hook_attn_scores`
+    return [{ hook, query: Number(knockout[2]), key: Number(knockout[3]), op: 'set', value: '-inf' }]
+  }
+  return null
+}
+
+describe.each(CASES.map((entry) => entry.name))('%s', (name) => {
+  const golden = readGolden('transformers', name, 'golden.safetensors')
+  const ids = idRows(golden.get('input_ids')!)
+  let model: Model
+  beforeAll(async () => {
+    model = await openModel(join(FOLDER, name))
+  })
+  afterAll(() => model.close())
+
+  test('opens without a warning', () => {
+    expect(model.warnings).toEqual([])
+  })
+
+  test('every hook and the logits', async () => {
+    const hooks = [...golden.keys()].filter((key) => key === 'logits' || key.startsWith('blocks.'))
+    const run = await model.run(ids, { capture: hooks })
+    expect(hooks.length).toBeGreaterThan(8)
+    for (const hook of hooks)
+      expect(relativeError(run.get(hook).data, golden.get(hook)!.data as Float32Array), hook).toBeLessThan(TOLERANCE)
+  })
+
+  const edited = [...golden.keys()].filter((key) => editsOf(key) !== null)
+  test.each(edited)('%s', async (key) => {
+    const run = await model.run(ids, { capture: ['logits'], edits: editsOf(key)! })
+    expect(relativeError(run.get('logits').data, golden.get(key)!.data as Float32Array)).toBeLessThan(TOLERANCE)
+  })
+
+  test('greedy tokens, exactly', async () => {
+    const expected = idRows(golden.get('greedy_ids')!)
+    for (const [item, prompt] of ids.entries()) {
+      const { ids: generated } = await model.generate(prompt, { max: expected[item]!.length })
+      expect(generated).toEqual(expected[item])
+    }
+  })
+})

@@ -1,0 +1,24 @@
+import { defineConfig } from 'vitest/config'
+
+/** Projects: core and shell in node, renderer in jsdom, and what spans folders under test/. */
+export default defineConfig({
+  test: {
+    projects: [
+      node('core', ['core/**/*.test.ts', 'electron/**/*.test.ts']),
+      {
+        test: {
+          name: 'renderer',
+          environment: 'jsdom',
+          include: ['renderer/**/*.test.{ts,tsx}'],
+        },
+      },
+      node('contract', ['test/contract/**/*.test.ts']),
+      node('golden', ['test/golden/**/*.test.ts']),
+      node('e2e', ['test/e2e/**/*.test.ts']),
+    ],
+  },
+})
+
+function node(name: string, include: string[]) {
+  return { test: { name, include, environment: 'node', testTimeout: 60_000, hookTimeout: 120_000 } }
+}
