@@ -5,9 +5,15 @@ import type { TensorEntry, TensorPlan } from './types.ts'
 const plan: TensorPlan = {
   prefixes: ['', 'transformer.'],
   wanted: [
-    { name: 'wte.weight', shape: [40, 16], from: 'vocab_size × n_embd' },
-    { name: 'ln_f.bias', shape: [16], from: 'n_embd' },
-    { name: 'lm_head.weight', shape: [40, 16], from: 'vocab_size × n_embd', optional: true },
+    { name: 'wte.weight', shape: [40, 16], role: 'embedding', from: 'vocab_size × n_embd' },
+    { name: 'ln_f.bias', shape: [16], role: 'norm', from: 'n_embd' },
+    {
+      name: 'lm_head.weight',
+      shape: [40, 16],
+      role: 'unembedding',
+      from: 'vocab_size × n_embd',
+      optional: true,
+    },
   ],
   buffers: [/^h\.\d+\.attn\.(masked_)?bias$/],
 }

@@ -26,6 +26,8 @@ export interface Piece {
   /** Added tokens are spelt as text, whatever the style. */
   readonly literal: boolean
   readonly special: boolean
+  /** No token has this id: its text is a note of ours, and shown as it is. */
+  readonly unused?: boolean
 }
 
 const MAX_SHOWN = 64
@@ -103,7 +105,8 @@ export function viewPieces(pieces: readonly Piece[], style: PieceStyle): TokenVi
     let end = start
     while (end < pieces.length && !pieces[end]!.literal) end++
     renderRun(bytes, start, end, views)
-    if (end < pieces.length) views[end]!.text = visible(pieces[end]!.text)
+    if (end < pieces.length)
+      views[end]!.text = pieces[end]!.unused ? pieces[end]!.text : visible(pieces[end]!.text)
     start = end + 1
   }
   return pieces.map((piece, i) => ({

@@ -58,7 +58,7 @@ function buildTokenizer(folder: string): OpenedTokenizer {
     pieces[id] = { id, text, literal: token !== undefined, special: token?.special === true }
   }
   const pieceOf = (id: number): Piece =>
-    pieces[id] ?? { id, text: `<unused ${id}>`, literal: true, special: false }
+    pieces[id] ?? { id, text: `<unused ${id}>`, literal: true, special: false, unused: true }
   const specialIds = new Set([...added.keys(), ...file.before, ...file.after])
   for (const id of [around.bosId, file.unkId]) if (id !== null) specialIds.add(id)
   const tokenizer: Tokenizer = {
