@@ -17,6 +17,15 @@ const PATIENCE = 5000
 /** Starts the engine, tells the parent, and ends this process when the parent ends. */
 export async function startEngine(options: ServeOptions): Promise<Serving> {
   const serving = await serve(options)
+  const end = endOnSignals(serving)
+  if (process.channel) process.once('disconnect', end)
+  else process.stdin.once('end', end).once('close', end).resume()
+  tell({ type: 'ready', url: serving.url, port: serving.port, token: serving.token })
+  return serving
+}
+
+/** Closes the engine and ends this process on SIGINT and SIGTERM. Returns the same for other reasons to end. */
+export function endOnSignals(serving: Serving): () => void {
   let ending = false
   const end = () => {
     if (ending) return
@@ -27,10 +36,7 @@ export async function startEngine(options: ServeOptions): Promise<Serving> {
   }
   process.once('SIGINT', end)
   process.once('SIGTERM', end)
-  if (process.channel) process.once('disconnect', end)
-  else process.stdin.once('end', end).once('close', end).resume()
-  tell({ type: 'ready', url: serving.url, port: serving.port, token: serving.token })
-  return serving
+  return end
 }
 
 function tell(message: EngineMessage): void {

@@ -18,6 +18,8 @@ import { denyPermissions, openWindow, ours } from './window.ts'
 const paths = projectPaths()
 let window: BrowserWindow | null = null
 let engine: EngineProcess | null = null
+/** Whether the page listens for folders to open: not while it loads. */
+let pageListens = false
 /** Folders to open that no page has heard of yet. */
 const toOpen: string[] = foldersIn(process.argv.slice(2), process.cwd())
 
@@ -49,7 +51,10 @@ function start(): void {
   })
   ipcMain.on(CHANNELS.listening, (event, channel) => {
     if (!event.senderFrame || !ours(event.senderFrame.url)) return
-    if (channel === CHANNELS.open) for (const path of toOpen.splice(0)) event.sender.send(CHANNELS.open, path)
+    if (channel === CHANNELS.open) {
+      pageListens = true
+      for (const path of toOpen.splice(0)) open(path)
+    }
     if (channel === CHANNELS.engine && engine) event.sender.send(CHANNELS.engine, engine.state())
   })
   ipcMain.on(CHANNELS.choose, (event) => {
@@ -94,8 +99,12 @@ function startEngine(): EngineProcess {
 function show(): void {
   if (!window) {
     window = openWindow(join(paths.shell, 'preload.cjs'))
+    window.webContents.on('did-start-loading', () => {
+      pageListens = false
+    })
     window.on('closed', () => {
       window = null
+      pageListens = false
     })
     return
   }
@@ -113,7 +122,7 @@ async function choose(): Promise<void> {
 
 /** Hands a folder to the page, or keeps it until a page listens. */
 function open(path: string): void {
-  if (window) window.webContents.send(CHANNELS.open, path)
+  if (window && pageListens) window.webContents.send(CHANNELS.open, path)
   else toOpen.push(path)
 }
 

@@ -10,7 +10,7 @@ import type { SpecSummary } from '../contract.ts'
 export interface EngineModel {
   readonly path: string
   readonly name: string
-  readonly checkpoint: Pick<Checkpoint, 'tokenizerProblem'>
+  readonly checkpoint: Pick<Checkpoint, 'tokenizerProblem' | 'eosIds'>
   readonly tokenizer: Tokenizer | null
   readonly warnings: readonly string[]
   readonly hooks: readonly { readonly name: string; readonly shape: readonly (string | number)[] }[]
@@ -20,7 +20,7 @@ export interface EngineModel {
   run(ids: number[] | number[][], options?: RunOptions): Promise<Run>
   generate(
     ids: number[],
-    options: { max: number; edits?: readonly Edit[]; signal?: AbortSignal },
+    options: { max: number; stopAt?: readonly number[]; edits?: readonly Edit[]; signal?: AbortSignal },
   ): Promise<{ readonly ids: readonly number[] }>
   close(): Promise<void>
 }

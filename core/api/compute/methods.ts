@@ -43,6 +43,7 @@ export function createMethods<M extends EngineModel>(
   workspace: WorkspaceWrites,
   options: MethodOptions = {},
 ) {
+  const { openRun } = workspace
   const models = createModelCache((path) => engine.openModel(path, options), OPEN_MODELS)
   /** Hashes that the background pass has finished, by folder; forgotten with the worker. */
   const hashes = new WeakMap<M, string>()
@@ -94,7 +95,7 @@ export function createMethods<M extends EngineModel>(
           items: [{ ids, text: prompt.text ?? null, tokens: view(opened, ids) }],
         }
         const run = await workspace.storeRun(opened, plan, (onCapture) =>
-          opened.run(ids, { capture, edits, signal, onProgress: progress, onCapture }),
+          opened.run(ids, { capture, edits, openRun, signal, onProgress: progress, onCapture }),
         )
         return { run }
       }),
@@ -112,14 +113,18 @@ export function createMethods<M extends EngineModel>(
         }
         const base = prediction(opened, await opened.run(ids, { top: SHOWN, signal }), at)
         if (edits.length === 0) return { base, edited: base }
-        const edited = prediction(opened, await opened.run(ids, { top: SHOWN, edits, signal }), at)
+        const edited = prediction(opened, await opened.run(ids, { top: SHOWN, edits, openRun, signal }), at)
         return { base, edited }
       }),
 
     /** The greedy continuation of a prompt. */
     generate: ({ model, prompt, max }: GenerateRequest, { signal }: Call): Promise<GenerateReply> =>
       models.use(model, async (opened) => {
-        const { ids } = await opened.generate(idsOf(opened, prompt), { max, signal })
+        const { ids } = await opened.generate(idsOf(opened, prompt), {
+          max,
+          stopAt: opened.checkpoint.eosIds,
+          signal,
+        })
         return { tokens: view(opened, ids), text: opened.tokenizer?.decode(ids) ?? ids.join(' ') }
       }),
 
@@ -159,7 +164,7 @@ function describe<M extends EngineModel>(
   return {
     name: model.name,
     spec: engine.summary(model),
-    hooks: model.hooks,
+    hooks: model.hooks.map(({ name, shape }) => ({ name, shape })),
     parameters: model.parameters.total,
     tokenizer: tokenizer && {
       vocabSize: tokenizer.vocabSize,

@@ -84,5 +84,5 @@ function describe(error: unknown): { code: ErrorCode; message: string } {
   if (isCancelled(error)) return { code: 'cancelled', message: 'This was cancelled.' }
   if (error instanceof HeadscopeError) return { code: error.code, message: error.message }
   console.error(error) // the stack stays on this side: a defect of ours
-  return { code: 'internal', message: sentence(error) }
+  return { code: 'internal', message: `Headscope met a defect of its own: ${sentence(error)}` }
 }

@@ -29,6 +29,8 @@ export interface WorkspaceWrites {
     compute: (onCapture: NonNullable<RunOptions['onCapture']>) => Promise<Run>,
   ): Promise<number>
   storeScan(model: EngineModel, spec: SpecSummary, result: ScanResult): Promise<void>
+  /** A stored capture of a run's first item, as edits `from: {run}` read it: [1, …]. Throws not-found. */
+  readonly openRun: NonNullable<RunOptions['openRun']>
   /** Token ids of a run and, one after the other, the patterns of its heads. Throws not-found. */
   patternsOf(run: number): { readonly ids: readonly number[]; readonly heads: Iterable<StoredHead> }
   close(): void
@@ -53,6 +55,10 @@ export function workspaceWrites(store: Store): WorkspaceWrites {
     async storeScan(model, spec, result) {
       const { hash: contentHash } = await model.contentHash()
       store.saveScan({ contentHash, path: model.path, name: model.name, family: spec.family, spec }, result)
+    },
+    openRun(run, hook) {
+      const { data, shape, axes } = store.tensor(run, 0, hook)
+      return { data, shape: [1, ...shape], axes: ['batch', ...axes] }
     },
     patternsOf(run) {
       const ids = store.run(run).itemList[0]?.ids ?? []

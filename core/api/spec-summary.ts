@@ -1,0 +1,25 @@
+/** A model's sizes and switches in the words of contract.ts. In: a spec. Out: the summary that is shown and stored. */
+import { decoderOf, type ModelSpec } from '../graph/model-spec.ts'
+import type { SpecSummary } from './contract.ts'
+
+/** Of the stack that makes the logits; where layers differ, of its first layer. */
+export function specSummary(spec: ModelSpec): SpecSummary {
+  const { layers } = decoderOf(spec)
+  const first = layers[0]!
+  return {
+    family: spec.family,
+    n_layers: layers.length,
+    d_model: spec.dModel,
+    n_heads: first.nHeads,
+    n_kv_heads: first.nKvHeads,
+    d_head: first.dHead,
+    d_mlp: first.dMlp,
+    d_vocab: spec.dVocab,
+    n_ctx: spec.nCtx,
+    norm: spec.norm.kind,
+    act: first.act,
+    positional: spec.positional,
+    parallel: first.parallel,
+    tied: spec.tied,
+  }
+}
