@@ -3,7 +3,7 @@
  * The system's /usr/bin/chromium where there is one; else the binary inside @sparticuz/chromium, unpacked once into the
  * temporary folder (about 4 s, 250 MB) together with the shared libraries and fonts that a minimal Linux lacks.
  */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
@@ -59,15 +59,27 @@ async function unpacked(): Promise<string> {
   const partial = mkdtempSync(`${done}-`)
   const before = process.env.TMPDIR
   process.env.TMPDIR = partial // inflate() reads it at once and writes below it
-  const parts = ['chromium.br', 'fonts.tar.br', 'al2023.tar.br'].map((name) => inflate(join(root, 'bin', name)))
+  const parts = ['chromium.br', 'fonts.tar.br', 'al2023.tar.br', 'swiftshader.tar.br'].map((name) => inflate(join(root, 'bin', name)))
   if (before === undefined) delete process.env.TMPDIR
   else process.env.TMPDIR = before
   await Promise.all(parts)
-  mkdirSync(dirname(done), { recursive: true })
+  writeFileSync(join(partial, 'fonts', 'fonts.conf'), fontsConfig(done))
   try {
     renameSync(partial, done)
   } catch {
     rmSync(partial, { recursive: true, force: true }) // another process was first
   }
   return done
+}
+
+/** The package's own file names /tmp/fonts; without any font, Chromium dies at the first text field. */
+function fontsConfig(folder: string): string {
+  return `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <dir>${folder}/fonts</dir>
+  <dir>/usr/share/fonts</dir>
+  <cachedir>${folder}/fonts-cache</cachedir>
+</fontconfig>
+`
 }

@@ -1,0 +1,113 @@
+/**
+ * The HTTP API as typed functions: the only place that knows addresses. Relative URLs and the same-origin cookie, so
+ * that it works from http://127.0.0.1 and from app://headscope/ alike. Failures are ApiFailure with the engine's sentence.
+ */
+import type {
+  About,
+  FolderListing,
+  GenerateReply,
+  GenerateRequest,
+  InductionView,
+  JobStarted,
+  Library,
+  OpenedModel,
+  PredictReply,
+  PredictRequest,
+  RunDetail,
+  RunRequest,
+  ScanReply,
+  ScanRequest,
+  Tokenized,
+  TokenizeRequest,
+} from '../../core/api/contract.ts'
+import { decodePattern, type Pattern } from './pattern.ts'
+
+/** What the engine said no to, or that it could not be reached (code `offline`). */
+export class ApiFailure extends Error {
+  readonly code: string
+  constructor(code: string, message: string) {
+    super(message)
+    this.name = 'ApiFailure'
+    this.code = code
+  }
+}
+
+async function request(path: string, init?: RequestInit): Promise<Response> {
+  let response: Response
+  try {
+    response = await fetch(path, { credentials: 'same-origin', ...init })
+  } catch (cause) {
+    if ((cause as Error).name === 'AbortError') throw cause
+    throw new ApiFailure('offline', 'The engine does not answer; it is restarted, or Headscope has to be started again.')
+  }
+  if (response.ok) return response
+  const body = (await response.json().catch(() => null)) as { error?: { code?: string; message?: string } } | null
+  throw new ApiFailure(
+    body?.error?.code ?? 'internal',
+    body?.error?.message ?? `The engine answered ${response.status} to ${path.split('?')[0]}.`,
+  )
+}
+
+async function get<T>(path: string, query: Record<string, string | number> = {}): Promise<T> {
+  return (await (await request(path + search(query))).json()) as T
+}
+
+async function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
+  const response = await request(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    ...(signal ? { signal } : {}),
+  })
+  return (await response.json()) as T
+}
+
+function search(query: Record<string, string | number>): string {
+  const text = new URLSearchParams(Object.entries(query).map(([k, v]) => [k, String(v)])).toString()
+  return text && `?${text}`
+}
+
+/** 32 × 32 bytes of every head: u8 [layer, head, 32, 32]. */
+export interface Thumbnails {
+  readonly layers: number
+  readonly heads: number
+  readonly bytes: Uint8Array
+}
+
+export const api = {
+  about: () => get<About>('/api/about'),
+  library: () => get<Library>('/api/library'),
+  openModel: (path: string) => post<OpenedModel>('/api/models/open', { path }),
+  model: (path: string) => get<OpenedModel>('/api/models', { path }),
+  tokenize: (body: TokenizeRequest, signal?: AbortSignal) => post<Tokenized>('/api/tokenize', body, signal),
+  run: (id: number) => get<RunDetail>(`/api/runs/${id}`),
+  induction: (id: number) => get<InductionView>(`/api/runs/${id}/induction`),
+  predict: (body: PredictRequest, signal?: AbortSignal) => post<PredictReply>('/api/predict', body, signal),
+  generate: (body: GenerateRequest) => post<GenerateReply>('/api/generate', body),
+  folders: (path: string) => get<FolderListing>('/api/folders', path ? { path } : {}),
+  startRun: (body: RunRequest) => post<JobStarted>('/api/jobs/run', body),
+  startScan: (body: ScanRequest) => post<JobStarted>('/api/jobs/scan', body),
+  cancelJob: (id: number) => post<unknown>(`/api/jobs/${id}/cancel`, {}),
+  jobEvents: (id: number) => new EventSource(`/api/jobs/${id}/events`),
+
+  /** The newest scan of a checkpoint; null when it was never scanned. */
+  async scan(model: string): Promise<ScanReply | null> {
+    try {
+      return await get<ScanReply>('/api/scans', { model })
+    } catch (error) {
+      if (error instanceof ApiFailure && error.code === 'not-found') return null
+      throw error
+    }
+  },
+
+  async pattern(run: number, layer: number, head: number): Promise<Pattern> {
+    const response = await request(`/api/runs/${run}/pattern${search({ layer, head })}`)
+    return decodePattern(response.headers, await response.arrayBuffer())
+  },
+
+  async thumbnails(run: number): Promise<Thumbnails> {
+    const response = await request(`/api/runs/${run}/thumbnails`)
+    const shape = JSON.parse(response.headers.get('x-headscope-shape') ?? '[]') as number[]
+    return { layers: shape[0] ?? 0, heads: shape[1] ?? 0, bytes: new Uint8Array(await response.arrayBuffer()) }
+  },
+}

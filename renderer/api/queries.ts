@@ -1,0 +1,66 @@
+/** What the views read, as hooks. Runs never change, so their parts are kept as long as somebody looks. */
+import { QueryClient, keepPreviousData, useQuery } from '@tanstack/react-query'
+import type { HeadId } from '../state/selection.ts'
+import { useSelection } from '../state/store.ts'
+import { ApiFailure, api } from './client.ts'
+import { fetchPattern, peekPattern } from './patterns.ts'
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: Number.POSITIVE_INFINITY,
+      refetchOnWindowFocus: false,
+      retry: (count, error) => count < 4 && error instanceof ApiFailure && error.code === 'offline',
+      networkMode: 'always', // the engine is on this machine
+    },
+    mutations: { networkMode: 'always' },
+  },
+})
+
+export const useAbout = () => useQuery({ queryKey: ['about'], queryFn: api.about })
+
+export const useLibrary = () => useQuery({ queryKey: ['library'], queryFn: api.library })
+
+/** The selected checkpoint, opened. Asks again until the background hash is there. */
+export function useModel() {
+  const path = useSelection((s) => s.model)
+  return useQuery({
+    queryKey: ['model', path],
+    queryFn: () => api.openModel(path!),
+    enabled: path !== null,
+    refetchInterval: (query) => (query.state.data && query.state.data.contentHash === null ? 2000 : false),
+  })
+}
+
+export function useScan() {
+  const path = useSelection((s) => s.model)
+  return useQuery({ queryKey: ['scan', path], queryFn: () => api.scan(path!), enabled: path !== null })
+}
+
+export function useRun() {
+  const id = useSelection((s) => s.run)
+  return useQuery({ queryKey: ['run', id], queryFn: () => api.run(id!), enabled: id !== null })
+}
+
+export function useThumbnails() {
+  const id = useSelection((s) => s.run)
+  return useQuery({ queryKey: ['thumbnails', id], queryFn: () => api.thumbnails(id!), enabled: id !== null })
+}
+
+export function useInduction() {
+  const id = useSelection((s) => s.run)
+  return useQuery({ queryKey: ['induction', id], queryFn: () => api.induction(id!), enabled: id !== null })
+}
+
+/** One head's pattern; while the next one loads, the previous one of the same run stays. */
+export function usePattern(run: number | null, head: HeadId | null) {
+  const known = run !== null && head !== null ? peekPattern(run, head.layer, head.head) : undefined
+  return useQuery({
+    queryKey: ['pattern', run, head?.layer, head?.head],
+    queryFn: async () => ({ run: run!, ...head!, pattern: await fetchPattern(run!, head!.layer, head!.head) }),
+    enabled: run !== null && head !== null,
+    ...(known ? { initialData: { run: run!, ...head!, pattern: known } } : {}),
+    placeholderData: keepPreviousData,
+    gcTime: 0, // patterns.ts keeps the last ones within a budget
+  })
+}

@@ -1,0 +1,46 @@
+/** Arcs over a line of tokens. In: pairs with weights. Out: plain shapes, strongest last (drawn on top). Pure. */
+
+export interface Arc {
+  readonly index: number // of the pair
+  readonly from: number // the later token
+  readonly to: number // the earlier one
+  readonly weight: number
+  readonly path: string
+  readonly width: number // pixels
+  readonly opacity: number
+}
+
+/** At most this many are drawn: the strongest. */
+export const MOST_ARCS = 600
+
+/**
+ * Lays arcs out over tokens `pitch` pixels apart, on a baseline at `height`. An arc rises with its length, up to the
+ * top; thickness and opacity are the weight, with a floor so that a miss is still seen.
+ */
+export function layoutArcs(
+  pairs: readonly { query: number; target: number }[],
+  weights: readonly number[],
+  pitch: number,
+  height: number,
+): Arc[] {
+  const longest = Math.max(1, ...pairs.map((p) => p.query - p.target))
+  return pairs
+    .map((pair, index): Arc => {
+      const weight = weights[index] ?? 0
+      const x1 = (pair.query + 0.5) * pitch
+      const x2 = (pair.target + 0.5) * pitch
+      const rise = Math.max(14, ((pair.query - pair.target) / longest) ** 0.7 * (height - 10)) * (4 / 3)
+      const lean = (x1 - x2) * 0.12
+      return {
+        index,
+        from: pair.query,
+        to: pair.target,
+        weight,
+        path: `M ${x1} ${height} C ${x1 - lean} ${height - rise}, ${x2 + lean} ${height - rise}, ${x2} ${height}`,
+        width: 0.75 + weight * 4.25,
+        opacity: 0.22 + weight * 0.68,
+      }
+    })
+    .sort((a, b) => a.weight - b.weight || a.index - b.index)
+    .slice(-MOST_ARCS)
+}

@@ -1,0 +1,69 @@
+/**
+ * The colours of a weight, 0 to 1. Light: white to blue; dark: near-black to light blue. Strength is the weight and the
+ * hue says nothing; the ramps rise evenly in lightness, so that they read the same with any colour vision.
+ */
+import type { Theme } from '../state/theme.ts'
+
+export const LEVELS = 512
+
+type Rgb = readonly [number, number, number]
+
+const STOPS: Record<Theme, readonly Rgb[]> = {
+  light: [
+    [255, 255, 255],
+    [214, 228, 250],
+    [150, 187, 240],
+    [78, 134, 221],
+    [27, 79, 176],
+    [8, 38, 98],
+  ],
+  dark: [
+    [11, 15, 21],
+    [18, 38, 72],
+    [27, 70, 136],
+    [48, 117, 206],
+    [120, 179, 248],
+    [221, 237, 255],
+  ],
+}
+
+function at(theme: Theme, t: number): Rgb {
+  const stops = STOPS[theme]
+  const x = Math.min(1, Math.max(0, t)) * (stops.length - 1)
+  const i = Math.min(stops.length - 2, Math.floor(x))
+  const [a, b] = [stops[i]!, stops[i + 1]!]
+  const mix = (c: 0 | 1 | 2) => Math.round(a[c] + (b[c] - a[c]) * (x - i))
+  return [mix(0), mix(1), mix(2)]
+}
+
+/** CSS colour of a weight. */
+export function weightColor(theme: Theme, t: number): string {
+  return `rgb(${at(theme, t).join(' ')})`
+}
+
+/** Whether text on that colour should be the light one. */
+export function isDark(theme: Theme, t: number): boolean {
+  const [r, g, b] = at(theme, t)
+  return 0.299 * r + 0.587 * g + 0.114 * b < 140
+}
+
+/** Pixels (as ImageData's 32-bit words, little-endian) of LEVELS weights. */
+export function rampPixels(theme: Theme): Uint32Array {
+  return (ramps[theme] ??= Uint32Array.from({ length: LEVELS }, (_, i) => {
+    const [r, g, b] = at(theme, i / (LEVELS - 1))
+    return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0
+  }))
+}
+const ramps: Partial<Record<Theme, Uint32Array>> = {}
+
+/** A CSS gradient for a legend. */
+export function rampGradient(theme: Theme): string {
+  const parts = Array.from({ length: 11 }, (_, i) => `${weightColor(theme, i / 10)} ${i * 10}%`)
+  return `linear-gradient(to right, ${parts.join(', ')})`
+}
+
+/** Where a weight stands on the ramp: linear, or log from 0.0001 to 1. */
+export function rampPosition(weight: number, log: boolean): number {
+  if (!log) return weight
+  return weight <= 0 ? 0 : Math.max(0, 1 + Math.log10(weight) / 4)
+}

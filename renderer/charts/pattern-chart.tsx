@@ -1,0 +1,149 @@
+/**
+ * A pattern with labelled axes: rows are queries, columns are keys. Hover previews a cell, a click locks it, again
+ * unlocks; wheel zooms, dragging pans. Everything about cells goes through the shared hover and selection.
+ */
+import { type KeyboardEvent, type PointerEvent, useCallback, useRef, useState } from 'react'
+import type { TokenView } from '../../core/checkpoint/types.ts'
+import type { Pattern } from '../api/pattern.ts'
+import { select, setHover, toggleCell, useSelection } from '../state/store.ts'
+import { useSize } from '../ui/use-size.ts'
+import { clampView, FIT, type View, zoomAt } from './labels.ts'
+import { AxisLabels, Crosshair } from './pattern-axes.tsx'
+import { PatternCanvas } from './pattern-canvas.tsx'
+import type { Display } from './pattern-pixels.ts'
+
+interface Props {
+  readonly name: string
+  readonly title: string
+  readonly pattern: Pattern
+  readonly tokens: readonly TokenView[]
+  readonly display: Display
+}
+
+export const LEFT = 92
+export const TOP = 74
+
+export function PatternChart({ name, title, pattern, tokens, display }: Props) {
+  const [measure, size] = useSize<HTMLDivElement>()
+  const [view, setView] = useState<View>(FIT)
+  const query = useSelection((s) => s.query)
+  const key = useSelection((s) => s.key)
+  const drag = useRef<{ x: number; y: number; view: View; moved: boolean } | null>(null)
+
+  const count = pattern.size
+  const side = Math.max(60, Math.floor(Math.min(size.width - LEFT - 2, size.height - TOP - 2)))
+  const cell = (side / count) * view.zoom
+  const pool = cell * devicePixelRatio >= 1 ? 1 : Math.ceil(1 / (cell * devicePixelRatio))
+
+  const cellAt = (event: { clientX: number; clientY: number; currentTarget: Element }) => {
+    const box = event.currentTarget.getBoundingClientRect()
+    const k = Math.floor((event.clientX - box.left) / cell + view.x)
+    const q = Math.floor((event.clientY - box.top) / cell + view.y)
+    const exists = q >= 0 && k >= 0 && q < count && k < count && (pattern.layout === 'full' || k <= q)
+    return exists ? { q, k } : null
+  }
+
+  const onPointerMove = (event: PointerEvent) => {
+    const start = drag.current
+    if (start && (start.moved || Math.hypot(event.clientX - start.x, event.clientY - start.y) > 4)) {
+      start.moved = true
+      const moved = {
+        ...start.view,
+        x: start.view.x - (event.clientX - start.x) / cell,
+        y: start.view.y - (event.clientY - start.y) / cell,
+      }
+      setView(clampView(moved, count, side))
+      return
+    }
+    const at = cellAt(event)
+    setHover(at?.q ?? null, at?.k ?? null)
+  }
+
+  const onPointerUp = (event: PointerEvent) => {
+    const moved = drag.current?.moved
+    drag.current = null
+    const at = cellAt(event)
+    if (!moved && at) toggleCell(at.q, at.k)
+  }
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key]
+    if (step) {
+      const q = Math.min(count - 1, Math.max(0, (query ?? count - 1) + (query === null ? 0 : step[0]!)))
+      const most = pattern.layout === 'tri' ? q : count - 1
+      const k = Math.min(most, Math.max(0, (key ?? most) + (key === null ? 0 : step[1]!)))
+      select({ query: q, key: k }, { replace: true })
+    } else if (event.key === 'Escape') select({ query: null, key: null }, { replace: true })
+    else if (event.key === '+' || event.key === '=') setView((v) => zoomAt(v, 1.5, 0.5, 0.5, count, side))
+    else if (event.key === '-') setView((v) => zoomAt(v, 1 / 1.5, 0.5, 0.5, count, side))
+    else if (event.key === '0') setView(FIT)
+    else return
+    event.preventDefault()
+    event.stopPropagation()
+  }
+
+  // React listens to wheel passively; zooming has to keep the page still.
+  const wheel = useCallback(
+    (element: HTMLDivElement | null) => {
+      if (!element) return undefined
+      const onWheel = (event: WheelEvent) => {
+        event.preventDefault()
+        const box = element.getBoundingClientRect()
+        const fx = (event.clientX - box.left) / box.width
+        const fy = (event.clientY - box.top) / box.height
+        setView((v) => zoomAt(v, Math.exp(-event.deltaY / 400), fx, fy, count, side))
+      }
+      element.addEventListener('wheel', onWheel, { passive: false })
+      return () => element.removeEventListener('wheel', onWheel)
+    },
+    [count, side],
+  )
+
+  const frame = { count, cell, side, view, tokens }
+  return (
+    <div className="pattern-chart" ref={measure}>
+      {size.width > 0 && (
+        <div className="pattern-box" style={{ width: LEFT + side, height: TOP + side }}>
+          <span className="axis-name axis-name-query">query ↓</span>
+          <span className="axis-name axis-name-key">key →</span>
+          <AxisLabels {...frame} axis="key" />
+          <AxisLabels {...frame} axis="query" />
+          <div
+            className="pattern-window"
+            style={{ left: LEFT, top: TOP, width: side, height: side, cursor: view.zoom > 1 ? 'grab' : 'crosshair' }}
+            ref={wheel}
+            role="application"
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: arrows move the locked cell
+            tabIndex={0}
+            aria-label={`${title}: rows are queries, columns are keys. Arrow keys move the locked cell, Escape unlocks, plus and minus zoom.`}
+            onPointerDown={(event) => {
+              if (event.button !== 0) return
+              drag.current = { x: event.clientX, y: event.clientY, view, moved: false }
+              event.currentTarget.setPointerCapture(event.pointerId)
+            }}
+            onPointerMove={onPointerMove}
+            onPointerUp={onPointerUp}
+            onPointerLeave={() => setHover(null, null)}
+            onKeyDown={onKeyDown}
+          >
+            <PatternCanvas
+              name={name}
+              pattern={pattern}
+              display={display}
+              pool={pool}
+              cell={cell}
+              left={-view.x * cell}
+              top={-view.y * cell}
+            />
+            <Crosshair {...frame} />
+          </div>
+          {view.zoom > 1 && (
+            <button type="button" className="button small pattern-fit" onClick={() => setView(FIT)}>
+              Fit · {view.zoom.toFixed(1)}×
+            </button>
+          )}
+        </div>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,24 @@
+/** Starts the app in #root. */
+import { CSPProvider } from '@base-ui/react/csp-provider'
+import { QueryClientProvider } from '@tanstack/react-query'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { queryClient } from './api/queries.ts'
+import { HintProvider } from './ui/hint.tsx'
+import './ui/theme.css'
+import './ui/controls.css'
+import './ui/frame.css'
+import './ui/views.css'
+import { Frame } from './views/frame/frame.tsx'
+
+createRoot(document.getElementById('root')!).render(
+  <StrictMode>
+    <CSPProvider disableStyleElements>
+      <QueryClientProvider client={queryClient}>
+        <HintProvider delay={350} timeout={600}>
+          <Frame />
+        </HintProvider>
+      </QueryClientProvider>
+    </CSPProvider>
+  </StrictMode>,
+)

@@ -1,0 +1,96 @@
+/**
+ * What happens when a checkpoint is opened or a prompt is run: the steps behind the first start, the library, the open
+ * dialog and the prompt editor. Each ends in a selection; problems are thrown to whoever asked, and long work is a job.
+ */
+import type { HeadScores } from '../../core/analysis/types.ts'
+import type { OpenedModel, PromptInput, StoredRun } from '../../core/api/contract.ts'
+import { api } from '../api/client.ts'
+import { runPrompt, scanModel } from '../api/jobs.ts'
+import { queryClient } from '../api/queries.ts'
+import { rankHeads } from './rank.ts'
+import type { HeadId } from './selection.ts'
+import { getSelection, select } from './store.ts'
+
+/** Above this many parameters a scan takes longer than a person wants to wait unasked. */
+const SCAN_UNASKED = 60_000_000
+
+/** Opens a checkpoint, scores it (unless it is large), and runs a prompt on it. */
+export async function openCheckpoint(path: string, prompt?: PromptInput): Promise<void> {
+  const model = await api.openModel(path)
+  queryClient.setQueryData(['model', model.path], model)
+  const sameShape = fits(getSelection().head, model)
+  select({ model: model.path, run: null, query: null, key: null, head: sameShape })
+  void queryClient.invalidateQueries({ queryKey: ['library'] })
+  const scoring = scoreHeads(model)
+  if (prompt) await runOn(model, prompt)
+  const heads = await scoring
+  if (getSelection().model === model.path && getSelection().head === null && heads) {
+    select({ head: strongest(heads, getSelection().score) }, { replace: true })
+  }
+}
+
+/** Runs a prompt on the selected checkpoint, or shows the stored run of exactly this prompt. */
+export async function runOn(model: OpenedModel, prompt: PromptInput): Promise<void> {
+  const known = await storedRun(model, prompt)
+  const run = known ?? (await runPrompt({ model: model.path, prompt })).run
+  if (!known) void queryClient.invalidateQueries({ queryKey: ['library'] })
+  if (getSelection().model === model.path) select({ run, query: null, key: null })
+}
+
+/** Shows a stored run: its checkpoint is opened too. */
+export async function openRun(run: StoredRun): Promise<void> {
+  const now = getSelection()
+  if (now.model === run.model) return select({ run: run.id, query: null, key: null })
+  const model = await api.openModel(run.model)
+  queryClient.setQueryData(['model', model.path], model)
+  select({ model: model.path, run: run.id, query: null, key: null, head: fits(now.head, model) })
+  const heads = await scoreHeads(model)
+  if (getSelection().head === null && heads) select({ head: strongest(heads, now.score) }, { replace: true })
+}
+
+/** Scores every head now, whatever it costs; the result replaces the scan that is shown. */
+export async function scanNow(model: OpenedModel): Promise<readonly HeadScores[]> {
+  const reply = await scanModel({ model: model.path }, model.name)
+  queryClient.setQueryData(['scan', model.path], reply)
+  return reply.heads
+}
+
+/** An empty address: the bundled checkpoint, its scores, and a prompt with a repeat. */
+export async function firstStart(): Promise<void> {
+  const about = await queryClient.fetchQuery({ queryKey: ['about'], queryFn: api.about })
+  if (about.start && getSelection().model === null) {
+    await openCheckpoint(about.start.model, { text: about.start.prompt })
+  }
+}
+
+// --- Internal helpers ---
+
+async function scoreHeads(model: OpenedModel): Promise<readonly HeadScores[] | null> {
+  const stored = await queryClient.fetchQuery({ queryKey: ['scan', model.path], queryFn: () => api.scan(model.path) })
+  if (stored) return stored.heads
+  return model.parameters <= SCAN_UNASKED ? scanNow(model) : null
+}
+
+async function storedRun(model: OpenedModel, prompt: PromptInput): Promise<number | null> {
+  if (prompt.text === undefined || (prompt.bos ?? 'auto') !== 'auto') return null
+  const library = await queryClient.fetchQuery({ queryKey: ['library'], queryFn: api.library })
+  const known = library.runs.find(
+    (run) => run.model === model.path && run.text === prompt.text && run.edits === 0,
+  )
+  if (!known) return null
+  // The same text may have been run with another BOS choice: compare the ids.
+  const [{ tokens }, run] = await Promise.all([
+    api.tokenize({ model: model.path, text: prompt.text, bos: 'auto' }),
+    queryClient.fetchQuery({ queryKey: ['run', known.id], queryFn: () => api.run(known.id) }),
+  ])
+  return tokens.length === run.views.length && tokens.every((t, i) => t.id === run.views[i]?.id) ? known.id : null
+}
+
+function strongest(heads: readonly HeadScores[], score: string): HeadId | null {
+  const first = rankHeads(heads, score)[0]
+  return first ? { layer: first.layer, head: first.head } : null
+}
+
+function fits(head: HeadId | null, model: OpenedModel): HeadId | null {
+  return head && head.layer < model.spec.n_layers && head.head < model.spec.n_heads ? head : null
+}

@@ -1,0 +1,111 @@
+/**
+ * The live selection and the live hover: two small stores outside React. The selection is mirrored in the address
+ * (back, forward and reload work); hover is not, it changes many times a second and only what shows it listens.
+ */
+import { useSyncExternalStore } from 'react'
+import { formatSelection, parseSelection, type Selection, sameHead } from './selection.ts'
+import { markHeadSwitch } from './timing.ts'
+
+interface Store<T> {
+  get(): T
+  set(value: T): void
+  subscribe(listener: () => void): () => void
+}
+
+/** A value with listeners. */
+export function createStore<T>(initial: T): Store<T> {
+  let value = initial
+  const listeners = new Set<() => void>()
+  return {
+    get: () => value,
+    set(next) {
+      if (Object.is(next, value)) return
+      value = next
+      for (const listener of listeners) listener()
+    },
+    subscribe(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+  }
+}
+
+const selection = createStore<Selection>(parseSelection(globalThis.location?.hash ?? ''))
+
+/** Changes within this many ms of the last one share a history entry: a walk over heads is one step back. */
+const COALESCE_MS = 600
+const WRITE_MS = 120 // browsers refuse hundreds of address changes in a row
+let lastChange = 0
+let pending: ReturnType<typeof setTimeout> | null = null
+let pendingPush = false
+
+export function getSelection(): Selection {
+  return selection.get()
+}
+
+/** Changes the selection and the address. `replace` leaves no step for the back button. */
+export function select(patch: Partial<Selection>, options: { replace?: boolean } = {}): void {
+  const before = selection.get()
+  const after = { ...before, ...patch }
+  if (formatSelection(before) === formatSelection(after)) return
+  if (!sameHead(before.head, after.head)) markHeadSwitch()
+  const now = performance.now()
+  const quick = now - lastChange < COALESCE_MS
+  lastChange = now
+  pendingPush ||= !options.replace && !quick
+  selection.set(after)
+  if (pending === null) pending = setTimeout(writeAddress, quick ? WRITE_MS : 0)
+}
+
+function writeAddress(): void {
+  pending = null
+  const address = `#${formatSelection(selection.get())}`
+  const push = pendingPush
+  pendingPush = false
+  if (address === location.hash) return
+  if (push && location.hash.length > 1) history.pushState(null, '', address)
+  else history.replaceState(null, '', address)
+}
+
+globalThis.addEventListener?.('popstate', () => {
+  lastChange = 0
+  const next = parseSelection(location.hash)
+  if (!sameHead(selection.get().head, next.head)) markHeadSwitch()
+  selection.set(next)
+})
+
+/** The selection, or a part of it; a component renders again only when that part changes. */
+export function useSelection<T>(pick: (selection: Selection) => T): T {
+  return useSyncExternalStore(selection.subscribe, () => pick(selection.get()))
+}
+
+/** What the pointer is over: a token (of the strip), or a cell of a pattern. */
+export interface Hover {
+  readonly query: number | null
+  readonly key: number | null
+}
+
+const NOWHERE: Hover = { query: null, key: null }
+export const hover = createStore<Hover>(NOWHERE)
+
+export function setHover(query: number | null, key: number | null): void {
+  const now = hover.get()
+  if (now.query !== query || now.key !== key) hover.set(query === null && key === null ? NOWHERE : { query, key })
+}
+
+export function useHover(): Hover {
+  return useSyncExternalStore(hover.subscribe, hover.get)
+}
+
+/** Locks a token as the query; again: unlocks. */
+export function toggleQuery(position: number): void {
+  const now = getSelection()
+  select(now.query === position && now.key === null ? { query: null } : { query: position, key: null }, { replace: true })
+}
+
+/** Locks a cell; again: unlocks. */
+export function toggleCell(query: number, key: number): void {
+  const now = getSelection()
+  const same = now.query === query && now.key === key
+  select(same ? { query: null, key: null } : { query, key }, { replace: true })
+}

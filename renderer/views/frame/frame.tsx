@@ -1,0 +1,75 @@
+/** The window: header, library, token strip and tabs, inspector, status bar. */
+import { Tabs } from '@base-ui/react/tabs'
+import { useQuery } from '@tanstack/react-query'
+import { Group, Panel, Separator, useDefaultLayout } from 'react-resizable-panels'
+import { firstStart } from '../../state/open.ts'
+import { getSelection, select, useSelection } from '../../state/store.ts'
+import { useTheme } from '../../state/theme.ts'
+import { Failed, Waiting } from '../../ui/notice.tsx'
+import { VIEWS } from '../index.ts'
+import { Inspector } from '../inspector/inspector.tsx'
+import { Library } from '../library/library.tsx'
+import { TokenStrip } from '../tokens/token-strip.tsx'
+import { Header } from './header.tsx'
+import { StatusBar } from './status-bar.tsx'
+
+const startedEmpty = getSelection().model === null
+
+export function Frame() {
+  const theme = useTheme()
+  const layout = useDefaultLayout({ id: 'headscope.frame', storage: localStorage })
+  document.documentElement.dataset.theme = theme
+  return (
+    <div className="frame">
+      <Header />
+      <Group className="panes" {...layout}>
+        <Panel id="library" defaultSize="208px" minSize="150px" maxSize="380px" collapsible groupResizeBehavior="preserve-pixel-size">
+          <Library />
+        </Panel>
+        <Separator className="splitter" />
+        <Panel id="centre" minSize="420px">
+          <main className="centre">
+            <TokenStrip />
+            <Centre />
+          </main>
+        </Panel>
+        <Separator className="splitter" />
+        <Panel id="inspector" defaultSize="268px" minSize="210px" maxSize="440px" collapsible groupResizeBehavior="preserve-pixel-size">
+          <Inspector />
+        </Panel>
+      </Group>
+      <StatusBar />
+    </div>
+  )
+}
+
+function Centre() {
+  const tab = useSelection((s) => s.tab)
+  const model = useSelection((s) => s.model)
+  const start = useQuery({
+    queryKey: ['first-start'],
+    queryFn: async () => (await firstStart(), true),
+    enabled: startedEmpty,
+    retry: false,
+  })
+  if (model === null && start.isError) return <Failed error={start.error} retry={() => void start.refetch()} />
+  if (model === null && start.isFetching) return <Waiting text="Opening the bundled checkpoint…" />
+  if (model === null) return <Failed error="No checkpoint is open: choose one on the left, or open a folder." />
+  const known = VIEWS.find((v) => v.id === tab) ?? VIEWS[0]!
+  return (
+    <Tabs.Root className="tabs" value={known.id} onValueChange={(next: string) => select({ tab: next })}>
+      <Tabs.List className="tab-list" aria-label="Views">
+        {VIEWS.map((v) => (
+          <Tabs.Tab key={v.id} value={v.id} className="tab">
+            {v.label}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      {VIEWS.map((v) => (
+        <Tabs.Panel key={v.id} value={v.id} className="tab-panel">
+          <v.view />
+        </Tabs.Panel>
+      ))}
+    </Tabs.Root>
+  )
+}

@@ -1,0 +1,43 @@
+/** Heads by falling score, with bars and intervals. A click selects. */
+import type { HeadScores } from '../../../core/analysis/types.ts'
+import { ScoreBar } from '../../charts/score-bar.tsx'
+import { formatScore, scoreLabel } from '../../state/rank.ts'
+import { select, useSelection } from '../../state/store.ts'
+import { headName, sameHead } from '../../state/selection.ts'
+import { scoreText } from '../../ui/score-text.ts'
+
+const SHOWN = 300
+
+export function RankedList({ heads, score }: { heads: readonly HeadScores[]; score: string }) {
+  const selected = useSelection((s) => s.head)
+  return (
+    <section className="ranked" aria-label={`Heads ranked by ${scoreLabel(score)}`}>
+      <h3 className="pane-title">
+        Ranked <span>{scoreLabel(score)}</span>
+      </h3>
+      <ol className="ranked-list">
+        {heads.slice(0, SHOWN).map((h, i) => {
+          const on = sameHead(selected, h)
+          return (
+            <li key={headName(h)}>
+              <button
+                type="button"
+                className={on ? 'ranked-row is-selected' : 'ranked-row'}
+                aria-pressed={on}
+                title={`${headName(h)} · ${scoreLabel(score)} ${scoreText(h.scores[score])} · n = ${h.scores[score]?.n ?? 0} sequences`}
+                onClick={() => select({ head: { layer: h.layer, head: h.head }, ablate: false })}
+              >
+                <span className="rank">{i + 1}</span>
+                <span className="head-name">{headName(h)}</span>
+                <ScoreBar score={h.scores[score]} />
+                <span className="number">{formatScore(h.scores[score]) || '–'}</span>
+              </button>
+            </li>
+          )
+        })}
+      </ol>
+      {heads.length > SHOWN && <p className="muted small-text">The first {SHOWN} of {heads.length}; filter to see others.</p>}
+      {heads.length === 0 && <p className="muted small-text">No head fits the filter.</p>}
+    </section>
+  )
+}

@@ -1,0 +1,75 @@
+/** Tokens on a line with arcs above. Hovering a token or an arc is the shared hover; a click on an arc locks its cell. */
+import type { RunDetail } from '../../../core/api/contract.ts'
+import { layoutArcs, MOST_ARCS } from '../../charts/arcs.ts'
+import { setHover, toggleCell, toggleQuery, useHover, useSelection } from '../../state/store.ts'
+import { useSize } from '../../ui/use-size.ts'
+import type { Place } from './places.ts'
+
+interface Props {
+  readonly run: RunDetail
+  readonly pairs: readonly { readonly query: number; readonly target: number }[]
+  readonly weights: readonly number[]
+  readonly places: readonly Place[]
+}
+
+const LABELS = 92
+
+export function ArcDiagram({ run, pairs, weights, places }: Props) {
+  const [measure, size] = useSize<HTMLDivElement>()
+  const over = useHover()
+  const query = useSelection((s) => s.query)
+  const key = useSelection((s) => s.key)
+  const count = run.views.length
+  const pitch = Math.min(44, Math.max(14, (size.width - 24) / count))
+  const height = Math.max(60, size.height - LABELS)
+  const arcs = layoutArcs(pairs, weights, pitch, height)
+  const lit = (i: number) => i === over.query || i === over.key || i === query || i === key
+  return (
+    <div className="arc-scroll" ref={measure}>
+      {pairs.length > MOST_ARCS && (
+        <p className="muted small-text">
+          The strongest {MOST_ARCS} of {pairs.length} places are drawn.
+        </p>
+      )}
+      {size.width > 0 && (
+        <svg width={count * pitch + 24} height={height + LABELS - 4} role="group" aria-label="Repeats" className="arcs">
+          {arcs.map((arc) => {
+            const chosen = arc.from === query && (key === null || arc.to === key)
+            const hovered = arc.from === over.query && (over.key === null || arc.to === over.key)
+            const asked = over.query ?? query
+            const faded = asked !== null && !chosen && !hovered
+            const hit = places[arc.index]?.hit
+            return (
+              // biome-ignore lint/a11y/noStaticElementInteractions: the same places are buttons in the list below
+              <path
+                key={arc.index}
+                d={arc.path}
+                className={`arc${hit === false ? ' is-miss' : ''}${chosen ? ' is-locked' : ''}${faded ? ' is-faded' : ''}`}
+                style={{ strokeWidth: arc.width, strokeOpacity: faded ? arc.opacity * 0.3 : arc.opacity }}
+                onPointerEnter={() => setHover(arc.from, arc.to)}
+                onPointerLeave={() => setHover(null, null)}
+                onClick={() => toggleCell(arc.from, arc.to)}
+              />
+            )
+          })}
+          <line x1={0} x2={count * pitch} y1={height + 0.5} y2={height + 0.5} className="arc-base" />
+          {run.views.map((view, i) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: a token is its position
+            // biome-ignore lint/a11y/noStaticElementInteractions: the token strip has the same tokens as buttons
+            <g key={i}
+              transform={`translate(${(i + 0.5) * pitch} ${height + 8}) rotate(58)`}
+              className={lit(i) ? 'arc-token is-lit' : 'arc-token'}
+              onPointerEnter={() => setHover(i, null)}
+              onPointerLeave={() => setHover(null, null)}
+              onClick={() => toggleQuery(i)}
+            >
+              <text dy="0.35em">
+                {view.text.length > 12 ? `${view.text.slice(0, 11)}…` : view.text}
+              </text>
+            </g>
+          ))}
+        </svg>
+      )}
+    </div>
+  )
+}

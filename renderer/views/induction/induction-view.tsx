@@ -1,0 +1,120 @@
+/** A B … A → B in this prompt: arcs over the text, hits and misses of the chosen head, and all heads side by side. */
+import type { InductionView as Data, RunDetail } from '../../../core/api/contract.ts'
+import { useInduction, usePattern, useRun, useScan } from '../../api/queries.ts'
+import { formatScore } from '../../state/rank.ts'
+import { type HeadId, headName } from '../../state/selection.ts'
+import { toggleCell, useSelection } from '../../state/store.ts'
+import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
+import { preciseWeight } from '../pattern/format.ts'
+import { ArcDiagram } from './arc-diagram.tsx'
+import { HeadBars } from './head-bars.tsx'
+import { type Place, placesOf } from './places.ts'
+
+export function InductionView() {
+  const run = useRun()
+  const data = useInduction()
+  const runId = useSelection((s) => s.run)
+  if (runId === null)
+    return (
+      <Empty title="No prompt yet">
+        <p>Run a prompt in which something repeats: the places A B … A are found in it.</p>
+      </Empty>
+    )
+  const problem = run.error ?? data.error
+  if (problem) return <Failed error={problem} retry={() => void (run.refetch(), data.refetch())} />
+  if (!run.data || !data.data) return <Waiting text="Looking for repeats…" />
+  return <Induction run={run.data} data={data.data} />
+}
+
+function Induction({ run, data }: { run: RunDetail; data: Data }) {
+  const head = useSelection((s) => s.head)
+  const scan = useScan()
+  const loaded = usePattern(run.id, head)
+  const pattern = loaded.data?.run === run.id && head && sameLoaded(loaded.data, head) ? loaded.data.pattern : null
+  const of = head ? data.heads.find((h) => h.layer === head.layer && h.head === head.head) : undefined
+  const places = placesOf(data, of?.weights ?? [], pattern)
+  const hits = places.filter((p) => p.hit).length
+  const random = head ? scan.data?.heads.find((h) => h.layer === head.layer && h.head === head.head)?.scores.induction : undefined
+
+  return (
+    <div className="view induction-view">
+      <section className="induction-top" aria-label="Repeats as arcs">
+        <h3 className="pane-title">
+          {head ? headName(head) : 'No head chosen'}
+          <span>arcs run from a later A back to the B that followed A before; thickness is this head's attention</span>
+        </h3>
+        {data.pairs.length === 0 ? (
+          <Empty title="Nothing repeats in this prompt">
+            <p>Edit the prompt so that a word comes twice: “the king Mimsy … the king”.</p>
+          </Empty>
+        ) : (
+          <ArcDiagram run={run} pairs={data.pairs} weights={of?.weights ?? []} places={places} />
+        )}
+      </section>
+      <div className="induction-bottom">
+        <section className="places" aria-label="Places">
+          <h3 className="pane-title">
+            {head && places.length > 0 ? `${hits} of ${places.length} places hit` : 'Places'}
+            <span title="Hit: of all keys but the first position, the later A looks most at a B that followed A before.">
+              hit = strongest key is a B
+            </span>
+          </h3>
+          <ol className="place-list">
+            {[...places].sort((a, b) => b.weight - a.weight).map((place) => (
+              <PlaceRow key={place.index} place={place} run={run} />
+            ))}
+          </ol>
+        </section>
+        <section className="head-bars" aria-label="Heads">
+          <h3 className="pane-title">
+            All heads
+            <span>
+              {of?.prefix_matching.value != null && head
+                ? `${headName(head)}: here ${formatScore(of.prefix_matching)} over ${of.prefix_matching.rows} tokens, on random repeats ${formatScore(random) || '–'}`
+                : 'click a bar to choose a head'}
+            </span>
+          </h3>
+          <HeadBars data={data} scan={scan.data ?? null} />
+        </section>
+      </div>
+    </div>
+  )
+}
+
+function PlaceRow({ place, run }: { place: Place; run: RunDetail }) {
+  const query = useSelection((s) => s.query)
+  const key = useSelection((s) => s.key)
+  const token = (i: number) => run.views[i]?.text ?? ''
+  const top = run.predictions[place.query]?.topTokens[0]
+  const right = top !== undefined && top.id === run.views[place.target]?.id
+  const on = query === place.query && key === place.target
+  const verdict = place.hit === null ? '' : place.hit ? 'hit' : 'miss'
+  return (
+    <li>
+      <button
+        type="button"
+        className={on ? 'place-row is-selected' : 'place-row'}
+        aria-label={`${verdict}: ${place.query} ${token(place.query)} to ${place.target} ${token(place.target)}`}
+        onClick={() => toggleCell(place.query, place.target)}
+      >
+        <i className={`verdict verdict-${verdict || 'none'}`}>{verdict}</i>
+        <span className="index">{place.query}</span>
+        <span className="token-text">{token(place.query)}</span>
+        <span className="muted">→</span>
+        <span className="index">{place.target}</span>
+        <span className="token-text">{token(place.target)}</span>
+        <span className="bar">
+          <span className="bar-fill" style={{ width: `${place.weight * 100}%` }} />
+        </span>
+        <span className="number">{preciseWeight(place.weight)}</span>
+        <span className={right ? 'says is-right' : 'says'} title="What the model says next at the later A">
+          says <q className="token-text">{top?.text ?? ''}</q>
+        </span>
+      </button>
+    </li>
+  )
+}
+
+function sameLoaded(a: HeadId, b: HeadId): boolean {
+  return a.layer === b.layer && a.head === b.head
+}

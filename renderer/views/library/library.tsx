@@ -1,0 +1,140 @@
+/** What there is to look at: checkpoints with their training series, prompts, and stored runs. */
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { LibraryModel, OpenedModel, StoredRun } from '../../../core/api/contract.ts'
+import { useLibrary, useModel, useRun } from '../../api/queries.ts'
+import { openCheckpoint, openRun, runOn } from '../../state/open.ts'
+import { useSelection } from '../../state/store.ts'
+import { Failed } from '../../ui/notice.tsx'
+import { OpenDialog } from './open-dialog.tsx'
+
+export function Library() {
+  const library = useLibrary()
+  const model = useModel()
+  const run = useRun()
+  const open = useMutation({
+    mutationFn: (path: string) => {
+      const text = run.data?.text
+      return openCheckpoint(path, text != null ? { text } : undefined)
+    },
+  })
+  const show = useMutation({ mutationFn: openRun })
+  const again = useMutation({
+    mutationFn: (given: { model: OpenedModel; text: string | null; ids: readonly number[] }) =>
+      runOn(given.model, given.text !== null ? { text: given.text } : { ids: given.ids }),
+  })
+  const runId = useSelection((s) => s.run)
+  const problem = [open.error, show.error, again.error].find((e) => e && (e as { code?: string }).code !== 'cancelled')
+
+  if (library.isError) return <Failed error={library.error} retry={() => void library.refetch()} />
+  const { models = [], prompts = [], runs = [] } = library.data ?? {}
+  return (
+    <nav className="library" aria-label="Library">
+      <OpenDialog recents={models.filter((m) => m.origin === 'recent')} />
+      {problem && (
+        <p className="problem library-problem" role="alert">
+          {problem.message}
+        </p>
+      )}
+      <h2 className="library-title">Models</h2>
+      <ul className="library-list">
+        {models.map((m) => (
+          <ModelEntry key={m.path} model={m} onOpen={(path) => open.mutate(path)} />
+        ))}
+      </ul>
+      <h2 className="library-title">Prompts</h2>
+      <ul className="library-list">
+        {[...prompts].reverse().map((prompt) => (
+          <li key={prompt.id}>
+            <button
+              type="button"
+              className={prompt.text !== null && prompt.text === run.data?.text ? 'library-row is-selected' : 'library-row'}
+              disabled={!model.data}
+              title={prompt.text ?? `ids ${prompt.ids.join(', ')}`}
+              onClick={() => model.data && again.mutate({ model: model.data, text: prompt.text, ids: prompt.ids })}
+            >
+              <span className="clip">{prompt.text ?? `ids ${prompt.ids.slice(0, 12).join(', ')}`}</span>
+            </button>
+          </li>
+        ))}
+        {prompts.length === 0 && <li className="library-none">Prompts that you run appear here.</li>}
+      </ul>
+      <h2 className="library-title">Runs</h2>
+      <ul className="library-list">
+        {[...runs].sort((a, b) => b.id - a.id).slice(0, 100).map((r) => (
+          <RunEntry key={r.id} run={r} selected={r.id === runId} onShow={() => show.mutate(r)} />
+        ))}
+        {runs.length === 0 && <li className="library-none">Nothing stored yet.</li>}
+      </ul>
+    </nav>
+  )
+}
+
+function ModelEntry({ model, onOpen }: { model: LibraryModel; onOpen(path: string): void }) {
+  const selected = useSelection((s) => s.model)
+  const inSeries = model.series.some((member) => member.path === selected)
+  const [unfolded, setUnfolded] = useState(inSeries)
+  const shown = unfolded || inSeries
+  return (
+    <li>
+      <div className="model-line">
+        {model.series.length > 0 ? (
+          <button
+            type="button"
+            className="fold"
+            aria-expanded={shown}
+            aria-label={`Training series of ${model.name}`}
+            onClick={() => setUnfolded(!shown)}
+          >
+            {shown ? '▾' : '▸'}
+          </button>
+        ) : (
+          <span className="fold" />
+        )}
+        <button
+          type="button"
+          className={selected === model.path ? 'library-row is-selected' : 'library-row'}
+          title={model.path}
+          onClick={() => onOpen(model.path)}
+        >
+          <span className="clip">{model.name}</span>
+          {model.series.length > 0 && <i className="count">{model.series.length} steps</i>}
+          {model.origin === 'recent' && <i className="count">recent</i>}
+        </button>
+      </div>
+      {shown && model.series.length > 0 && (
+        <ul className="series" aria-label={`Steps of ${model.name}`}>
+          {model.series.map((member) => (
+            <li key={member.path}>
+              <button
+                type="button"
+                className={selected === member.path ? 'series-step is-selected' : 'series-step'}
+                title={`Open ${member.at} and run the same prompt`}
+                onClick={() => onOpen(member.path)}
+              >
+                {member.at.replace(/^step/, '')}
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+    </li>
+  )
+}
+
+function RunEntry({ run, selected, onShow }: { run: StoredRun; selected: boolean; onShow(): void }) {
+  return (
+    <li>
+      <button
+        type="button"
+        className={selected ? 'library-row is-selected' : 'library-row'}
+        title={`run ${run.id} · ${run.modelName} · ${run.tokens} tokens · ${(run.bytes / 1024).toFixed(0)} KB · ${run.created}\n${run.text ?? ''}`}
+        onClick={onShow}
+      >
+        <span className="run-id">{run.id}</span>
+        <span className="clip">{run.text ?? `${run.tokens} ids`}</span>
+        <i className="count">{run.edits > 0 ? `${run.edits} edits` : run.modelName}</i>
+      </button>
+    </li>
+  )
+}

@@ -1,0 +1,126 @@
+/** Writes the prompt: as text, shown with its tokens and ids while typing, or as ids. Problems stand where they arise. */
+import { Checkbox } from '@base-ui/react/checkbox'
+import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
+import { type FormEvent, useDeferredValue, useState } from 'react'
+import type { OpenedModel, PromptInput, RunDetail } from '../../../core/api/contract.ts'
+import { ApiFailure, api } from '../../api/client.ts'
+import { runOn } from '../../state/open.ts'
+import { Segmented } from '../../ui/segmented.tsx'
+import { parseIds } from './parse-ids.ts'
+
+interface Props {
+  readonly model: OpenedModel
+  readonly run: RunDetail | null
+  readonly onClose?: () => void
+}
+
+export function PromptEditor({ model, run, onClose }: Props) {
+  const { tokenizer } = model
+  const startsWithText = tokenizer !== null && (run === null || run.text !== null)
+  const [mode, setMode] = useState<'text' | 'ids'>(startsWithText ? 'text' : 'ids')
+  const [text, setText] = useState(run?.text ?? '')
+  const [ids, setIds] = useState(run?.views.map((v) => v.id).join(', ') ?? '')
+  const canBos = tokenizer !== null && tokenizer.bosToken !== null
+  const [bos, setBos] = useState(canBos && (run ? beginsWithBos(run) : tokenizer.addsBos))
+
+  // `auto` where it means the same, so that a prompt that was run before is found again.
+  const choice = bos === (tokenizer?.addsBos ?? false) ? 'auto' : bos ? 'yes' : 'no'
+  const asked = useDeferredValue(text)
+  const tokens = useQuery({
+    queryKey: ['tokenize', model.path, asked, choice],
+    queryFn: ({ signal }) => api.tokenize({ model: model.path, text: asked, bos: choice }, signal),
+    enabled: mode === 'text' && asked !== '' && tokenizer !== null,
+    placeholderData: keepPreviousData,
+    gcTime: 10_000,
+    retry: false,
+  })
+  const parsed = parseIds(ids, model.spec.d_vocab)
+  const running = useMutation({
+    mutationFn: (prompt: PromptInput) => runOn(model, prompt),
+    onSuccess: () => onClose?.(),
+  })
+
+  const problem =
+    (mode === 'ids' && ids !== '' ? parsed.problem : null) ??
+    (mode === 'text' && tokens.isError ? tokens.error.message : null) ??
+    (running.error && !(running.error instanceof ApiFailure && running.error.code === 'cancelled') ? running.error.message : null)
+  const empty = mode === 'text' ? text === '' : parsed.ids.length === 0
+  const shown = mode === 'text' ? (text === '' ? [] : (tokens.data?.tokens ?? [])) : []
+
+  const submit = (event?: FormEvent) => {
+    event?.preventDefault()
+    if (empty || (mode === 'ids' && parsed.problem)) return
+    running.mutate(mode === 'text' ? { text, bos: choice } : { ids: parsed.ids })
+  }
+
+  return (
+    <form className="prompt-editor" onSubmit={submit} aria-label="Prompt editor">
+      <div className="editor-bar">
+        <Segmented
+          label="Prompt as"
+          value={mode}
+          options={[
+            { value: 'text', label: 'Text', disabled: tokenizer === null },
+            { value: 'ids', label: 'Ids' },
+          ]}
+          onChange={setMode}
+        />
+        <label
+          className={canBos && mode === 'text' ? 'check' : 'check is-disabled'}
+          title={canBos ? `Puts ${tokenizer.bosToken} in front; never twice.` : 'This tokenizer has no beginning-of-text token.'}
+        >
+          <Checkbox.Root className="checkbox" checked={bos} onCheckedChange={setBos} disabled={!canBos || mode === 'ids'}>
+            <Checkbox.Indicator className="checkbox-mark">✓</Checkbox.Indicator>
+          </Checkbox.Root>
+          beginning-of-text
+        </label>
+        {tokenizer === null && <span className="muted">{model.tokenizerProblem ?? 'No tokenizer'}; give ids.</span>}
+        <span className="spacer" />
+        {problem && (
+          <span className="problem" role="alert">
+            {problem}
+          </span>
+        )}
+        {onClose && (
+          <button type="button" className="button small" onClick={onClose}>
+            Close
+          </button>
+        )}
+        <button type="submit" className="button small primary" disabled={empty || running.isPending}>
+          {running.isPending ? 'Running…' : 'Run'} <kbd>Ctrl ↵</kbd>
+        </button>
+      </div>
+      <textarea
+        className="input editor-text"
+        aria-label={mode === 'text' ? 'Prompt text' : 'Prompt ids'}
+        aria-invalid={problem !== null}
+        // biome-ignore lint/a11y/noAutofocus: it was opened to be typed into
+        autoFocus={onClose !== undefined}
+        spellCheck={false}
+        rows={2}
+        placeholder={mode === 'text' ? 'A text with a repeat: the second time, induction heads look back' : `ids from 0 to ${model.spec.d_vocab - 1}, for instance 0, 17, 42, 17`}
+        value={mode === 'text' ? text : ids}
+        onChange={(event) => (mode === 'text' ? setText : setIds)(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit()
+          else if (event.key === 'Escape') onClose?.()
+        }}
+      />
+      <div className="editor-tokens" role="group" aria-label="Tokens and ids">
+        {shown.map((t, i) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a token is its position
+          <span key={i} className={t.special ? 'id-chip is-special' : 'id-chip'}>
+            <span className="token-text">{t.text}</span>
+            <i>{t.id}</i>
+          </span>
+        ))}
+        {mode === 'ids' && !parsed.problem && <span className="muted small-text">{parsed.ids.length} ids</span>}
+        {mode === 'text' && shown.length > 0 && <span className="muted small-text">{shown.length} tokens</span>}
+      </div>
+    </form>
+  )
+}
+
+function beginsWithBos(run: RunDetail): boolean {
+  return run.views[0]?.special ?? false
+}

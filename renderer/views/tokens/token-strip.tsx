@@ -1,0 +1,126 @@
+/**
+ * The prompt as tokens, linked with everything below. Hover or lock a token: the ones it looks at (in the selected head)
+ * take the colour of the weight. Underline: how much the token surprised the model. Dot: it occurred before.
+ */
+import { useCallback, useState } from 'react'
+import type { RunDetail } from '../../../core/api/contract.ts'
+import { rowOf } from '../../api/pattern.ts'
+import { useInduction, useModel, usePattern, useRun } from '../../api/queries.ts'
+import { isDark, rampPosition, weightColor } from '../../charts/color.ts'
+import { headName } from '../../state/selection.ts'
+import { getSelection, hover, select, setHover, toggleQuery, useSelection } from '../../state/store.ts'
+import { useTheme } from '../../state/theme.ts'
+import { PromptEditor } from './prompt-editor.tsx'
+
+const MOST_LOSS = 8 // nats at which the underline is full
+
+export function TokenStrip() {
+  const model = useModel()
+  const run = useRun()
+  const [editing, setEditing] = useState(false)
+  const runId = useSelection((s) => s.run)
+  const open = editing || (runId === null && model.data !== undefined)
+  return (
+    <section className="token-strip" aria-label="Prompt">
+      {open && model.data ? (
+        <PromptEditor
+          key={`${model.data.path}/${run.data?.id ?? 'new'}`}
+          model={model.data}
+          run={run.data ?? null}
+          {...(runId === null ? {} : { onClose: () => setEditing(false) })}
+        />
+      ) : (
+        <>
+          {run.data ? <Tokens run={run.data} /> : <div className="tokens tokens-empty">{run.isError ? run.error.message : ' '}</div>}
+          <div className="strip-side">
+            <button type="button" className="button small" onClick={() => setEditing(true)} disabled={!model.data}>
+              Edit prompt
+            </button>
+            {run.data && (
+              <span className="muted small-text" title="Mean next-token loss over the predictions whose target is in the prompt, in nats.">
+                {run.data.views.length} tokens · loss {run.data.loss?.toFixed(2) ?? '–'}
+              </span>
+            )}
+          </div>
+        </>
+      )}
+    </section>
+  )
+}
+
+function Tokens({ run }: { run: RunDetail }) {
+  const theme = useTheme()
+  const head = useSelection((s) => s.head)
+  const query = useSelection((s) => s.query)
+  const key = useSelection((s) => s.key)
+  const loaded = usePattern(run.id, head)
+  const pairs = useInduction().data?.pairs
+  const repeats = new Set(pairs?.map((p) => p.query))
+  const pattern = loaded.data?.run === run.id ? loaded.data.pattern : null
+
+  // Hover changes many times a second: the tint is written straight to the elements that are there.
+  const tint = useCallback(
+    (list: HTMLOListElement | null) => {
+      if (!list) return undefined
+      const paint = () => {
+        const now = hover.get()
+        const asking = now.query ?? query
+        const row = pattern && asking !== null && asking < pattern.size ? rowOf(pattern, asking) : null
+        for (const [i, element] of [...list.children].entries()) {
+          const chip = element.firstElementChild as HTMLElement
+          const weight = row ? row[i]! : Number.NaN
+          const t = Number.isNaN(weight) ? 0 : rampPosition(weight, false)
+          chip.style.background = t > 0.015 ? weightColor(theme, t) : ''
+          chip.style.color = t > 0.015 ? (isDark(theme, t) ? '#fff' : '#16202f') : ''
+          chip.classList.toggle('is-query', i === asking)
+          chip.classList.toggle('is-key', i === (now.key ?? (now.query === null ? key : null)))
+        }
+      }
+      paint()
+      return hover.subscribe(paint)
+    },
+    [pattern, query, key, theme],
+  )
+
+  return (
+    <ol
+      className="tokens"
+      ref={tint}
+      aria-label={head ? `Tokens; colour: where the chosen token looks in ${headName(head)}` : 'Tokens'}
+      onPointerLeave={() => setHover(null, null)}
+    >
+      {run.views.map((view, i) => {
+        const loss = i === 0 ? null : (run.predictions[i - 1]?.loss ?? null)
+        const surprise = loss === null ? '' : ` · loss ${loss.toFixed(2)} nats`
+        return (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a token is its position
+          <li key={i}>
+            <button
+              type="button"
+              className={`token${view.special ? ' is-special' : ''}${view.group !== null ? ' is-part' : ''}`}
+              aria-label={`token ${i} ${view.text}`}
+              aria-pressed={query === i}
+              title={`${i} · id ${view.id}${surprise}${repeats.has(i) ? ' · occurred before' : ''}`}
+              onClick={(event) => {
+                const locked = getSelection().query
+                if (event.shiftKey && locked !== null && i <= locked) select({ key: i }, { replace: true })
+                else toggleQuery(i)
+              }}
+              onPointerEnter={() => setHover(i, null)}
+            >
+              <i className="token-index">
+                {i}
+                {repeats.has(i) && <b className="repeat" />}
+              </i>
+              <span className="token-text">{view.text}</span>
+              <span
+                className="token-loss"
+                style={{ width: loss === null ? 0 : `${Math.min(100, (loss / MOST_LOSS) * 100)}%` }}
+              />
+            </button>
+          </li>
+        )
+      })}
+    </ol>
+  )
+}
