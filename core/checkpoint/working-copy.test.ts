@@ -12,6 +12,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { cacheSize, clearCache, defaultCacheDir } from './cache.ts'
 import { contentHash, hashTensors } from './content-hash.ts'
+import { nonFiniteWarnings } from './non-finite.ts'
 import { readHeader } from './safetensors.ts'
 import { type TensorToWrite, writeSafetensors } from './safetensors-write.ts'
 import { readSafetensorsFile } from './tensor-data.ts'
@@ -163,6 +164,16 @@ test('the scan counts what is not finite, in every format', async () => {
     { tensor: 'f32', kind: '-Inf', count: 1 },
     { tensor: 'f64', kind: '-Inf', count: 1 },
   ])
+})
+
+test('findings are told in words, many are counted', () => {
+  const found = (n: number) =>
+    Array.from({ length: n }, (_, i) => ({ tensor: `w${i}`, kind: '-Inf', count: i + 1 }) as const)
+  expect(nonFiniteWarnings({ nonFinite: found(2) })).toEqual([
+    'The tensor w0 holds -Inf at 1 place: what is computed from it is not a number.',
+    'The tensor w1 holds -Inf at 2 places: what is computed from it is not a number.',
+  ])
+  expect(nonFiniteWarnings({ nonFinite: found(8) }).at(-1)).toBe('3 more tensors hold NaN or Inf.')
 })
 
 test('the result is kept, and a changed file or a damaged note is read again', async () => {
