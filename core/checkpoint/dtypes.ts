@@ -8,11 +8,16 @@ import type { TensorEntry } from './types.ts'
 
 /** Bits per value of every dtype of the format. */
 export const DTYPE_BITS: ReadonlyMap<string, number> = new Map([
+  ['F4', 4],
+  ['F6_E2M3', 6],
+  ['F6_E3M2', 6],
   ['BOOL', 8],
   ['U8', 8],
   ['I8', 8],
   ['F8_E5M2', 8],
   ['F8_E4M3', 8],
+  ['F8_E4M3FNUZ', 8],
+  ['F8_E5M2FNUZ', 8],
   ['F8_E8M0', 8],
   ['I16', 16],
   ['U16', 16],

@@ -101,7 +101,7 @@ export function readTokenizerFile(folder: string): TokenizerFile {
   if (!isObject(json)) throw badTokenizer(`it holds ${show(json)}, but must hold an object`)
   const model = readModel(json)
   const components = new Map([...CHILDREN.keys()].map((part) => [part, flatten(json[part], part)]))
-  const { ids: words, warnings: vocabularyWarnings } = readVocabulary(model)
+  const words = readVocabulary(model)
   const added = readAdded(json.added_tokens, words)
   const ids = new Map(words)
   for (const token of added) ids.set(token.content, token.id)
@@ -116,7 +116,7 @@ export function readTokenizerFile(folder: string): TokenizerFile {
     style,
     before,
     after,
-    warnings: [...vocabularyWarnings, ...approximations(components, json.added_tokens), ...styleWarnings],
+    warnings: [...approximations(components, json.added_tokens), ...styleWarnings],
   }
 }
 

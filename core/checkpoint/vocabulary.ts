@@ -14,12 +14,12 @@ function bad(why: string): HeadscopeError {
 }
 
 /** Reads `model.vocab`, and `model.merges` of a BPE model. @throws HeadscopeError naming the word */
-export function readVocabulary(model: JsonObject): { ids: Map<string, number>; warnings: string[] } {
+export function readVocabulary(model: JsonObject): Map<string, number> {
   refuseUnknownSwitches(model)
   const ids = model.type === 'Unigram' ? readPieces(model) : readWords(model)
   if (ids.size === 0) throw bad('the vocabulary (model.vocab) is empty')
   if (model.type === 'BPE') checkMerges(model.merges, ids)
-  return { ids, warnings: [] }
+  return ids
 }
 
 function readWords(model: JsonObject): Map<string, number> {
