@@ -49,7 +49,7 @@ export async function electronBinary(options: FetchOptions): Promise<ElectronBin
   const before = remembered(memory)
   if (before?.version === version && !retry) {
     return {
-      problem: `Electron ${version} could not be fetched before (${before.reason}); --retry-electron tries again`,
+      problem: `Electron ${version} could not be fetched before (${before.reason}); npm start -- --retry-electron tries again`,
     }
   }
   say(`Fetching Electron ${version}, once (about 110 MB) …`)
@@ -61,7 +61,9 @@ export async function electronBinary(options: FetchOptions): Promise<ElectronBin
   }
   const why = reason ?? 'its installer left no program'
   remember(memory, { version, reason: why })
-  return { problem: `Electron ${version} could not be fetched (${why}); --retry-electron tries again` }
+  return {
+    problem: `Electron ${version} could not be fetched (${why}); npm start -- --retry-electron tries again`,
+  }
 }
 
 /** Path of the program when the installer has finished its work, as Electron's own index.js reads it. */

@@ -15,6 +15,7 @@ import type { WorkerData } from './compute/worker-data.ts'
 import type { About } from './contract.ts'
 import { createJobQueue } from './job-queue.ts'
 import { HOST, listen } from './listen.ts'
+import { parts } from './parts.ts'
 import type { WorkspaceReads } from './workspace.ts'
 
 export interface ServeOptions {
@@ -54,6 +55,11 @@ export interface ServeParts {
   readonly facts: Pick<About, 'headscope' | 'onnxruntime' | 'families'>
   /** Opens an existing workspace for reading. */
   openWorkspace(path: string): WorkspaceReads
+}
+
+/** Starts the engine with its real parts: see serveWith. */
+export function serve(options: ServeOptions): Promise<Serving> {
+  return serveWith(parts, options)
 }
 
 /** Starts everything. Throws one sentence when the workspace, the port or a folder does not fit; nothing stays open. */

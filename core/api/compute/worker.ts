@@ -1,0 +1,45 @@
+/**
+ * The compute worker: all ONNX Runtime work of the engine, and every write to the workspace. It only composes; what it
+ * does is in methods.ts. A workspace that cannot be opened is the answer to `ready`, not the end of the thread.
+ */
+import { parentPort, workerData } from 'node:worker_threads'
+import * as headscope from '../../index.ts'
+import { versions } from '../../run/versions.ts'
+import { openStore } from '../../store/capture-store.ts'
+import { specSummary } from '../spec-summary.ts'
+import type { Engine } from './engine.ts'
+import { createMethods } from './methods.ts'
+import { type MethodTable, serveMethods } from './rpc.ts'
+import type { WorkerData } from './worker-data.ts'
+import { workspaceWrites } from './workspace-writes.ts'
+
+const engine: Engine<headscope.Model> = {
+  openModel: headscope.openModel,
+  scanHeads: headscope.scanHeads,
+  repeatPairs: headscope.repeatPairs,
+  summary: (model) => specSummary(model.spec),
+  provenance: (model, capture, edits) => ({
+    modelPath: model.path,
+    modelName: model.name,
+    family: model.spec.family,
+    contentHash: null, // filled in when the run is complete
+    capture,
+    edits,
+    versions,
+    device: 'cpu',
+    dtype: 'f32',
+  }),
+}
+
+function methods({ storePath, ...options }: WorkerData): MethodTable {
+  try {
+    return createMethods(engine, workspaceWrites(openStore(storePath)), options)
+  } catch (error) {
+    const fail = () => {
+      throw error
+    }
+    return { ready: fail, close: () => undefined }
+  }
+}
+
+serveMethods(parentPort!, methods(workerData as WorkerData))
