@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { readHeader } from './safetensors.ts'
-import { writeSafetensors } from './safetensors-write.ts'
+import { writeError, writeSafetensors } from './safetensors-write.ts'
 import { readSafetensorsFile, readTensor } from './tensor-data.ts'
 
 let folder: string
@@ -116,4 +116,10 @@ test.skipIf(process.platform === 'win32')('never waits for a named pipe, and nam
   expect(() => readHeader(pipe)).toThrow('model.safetensors is a named pipe')
   mkdirSync(join(folder, 'b.safetensors'))
   expect(() => readHeader(join(folder, 'b.safetensors'))).toThrow('b.safetensors is a folder')
+})
+
+test.each(['ENOSPC', 'EDQUOT'])('a full disk (%s) is said to be one', (code) => {
+  const error = writeError('/data/x.safetensors', Object.assign(new Error(code), { code }))
+  expect(error.code).toBe('no-space')
+  expect(error.message).toMatch(/^The disk is full: \/data\/x\.safetensors could not be written/)
 })

@@ -83,6 +83,19 @@ describe('what is wrong is said, and the model still opens', () => {
       'cannot be used',
     ],
     [
+      'pattern of no kind',
+      { ...good, normalizer: { type: 'Replace', pattern: 'a', content: 'b' } },
+      'pattern "a"',
+    ],
+    [
+      'unknown split',
+      {
+        ...good,
+        pre_tokenizer: { type: 'Split', pattern: { String: 'a' }, behavior: 'Halved', invert: false },
+      },
+      'Halved',
+    ],
+    [
       'two added tokens of one id',
       { ...good, added_tokens: [special(300, 'x!'), special(300, 'y!')] },
       '"x!"',

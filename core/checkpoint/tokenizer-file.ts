@@ -152,11 +152,26 @@ function flatten(value: unknown, part: string, depth = 0): JsonObject[] {
   if (!isObject(value)) throw badTokenizer(`${part} is ${show(value)}, but must be an object`)
   const { type } = value
   if (typeof type !== 'string' || !SUPPORTED.get(part)!.has(type)) throw unsupported(part, type)
+  if (type === 'Split' || type === 'Replace') checkPattern(value, part)
   if (type !== 'Sequence') return [value]
   const children = value[CHILDREN.get(part)!]
   if (!Array.isArray(children) || depth > 8)
     throw badTokenizer(`${part} is a Sequence without a list of parts`)
   return children.flatMap((child) => flatten(child, part, depth + 1))
+}
+
+const BEHAVIORS = new Set(['Removed', 'Isolated', 'MergedWithPrevious', 'MergedWithNext', 'Contiguous'])
+
+function checkPattern({ type, pattern, behavior }: JsonObject, part: string): void {
+  const text = isObject(pattern) ? (pattern.Regex ?? pattern.String) : undefined
+  if (typeof text !== 'string') {
+    throw badTokenizer(
+      `the ${part} ${show(type)} has the pattern ${show(pattern)}, but it must hold a Regex or a String`,
+    )
+  }
+  if (type === 'Split' && !(typeof behavior === 'string' && BEHAVIORS.has(behavior))) {
+    throw unsupported(part, `Split with the behavior ${show(behavior)}`)
+  }
 }
 
 function readAdded(value: unknown, words: ReadonlyMap<string, number>): AddedToken[] {
