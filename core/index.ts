@@ -1,5 +1,9 @@
 /** Headscope's scripting API: everything that the app and the command line do is a call here. */
 
+export { type RepeatPair, repeatPairs } from './analysis/repeats.ts'
+export { type ScanOptions, scanHeads } from './analysis/scan.ts'
+export { REPEAT_SCORES } from './analysis/scores/index.ts'
+export * from './analysis/types.ts'
 export * from './checkpoint/index.ts'
 export { type ErrorCode, HeadscopeError, isCancelled, sentence } from './errors.ts'
 export { familyNames } from './families/index.ts'

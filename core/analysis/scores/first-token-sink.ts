@@ -1,0 +1,11 @@
+/** Attention to the first position, where heads rest. */
+import type { RepeatScore } from './score.ts'
+
+export const firstTokenSink: RepeatScore = {
+  name: 'first_token_sink',
+  title: 'First-token sink',
+  definition:
+    'Mean attention to position 0 over all queries, row 0 included (where it is 1): mean over q = 0 … T − 1 of A[q, 0], on repeated random tokens.',
+  firstRow: () => 0,
+  key: () => 0,
+}

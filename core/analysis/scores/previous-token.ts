@@ -1,0 +1,11 @@
+/** Attention to the token before. */
+import type { RepeatScore } from './score.ts'
+
+export const previousToken: RepeatScore = {
+  name: 'previous_token',
+  title: 'Previous token',
+  definition:
+    'Mean attention from each token to the one before it: mean over queries q = 1 + o … T − 1 of A[q, q − 1], where o is 1 with BOS (so that attention to BOS itself does not count) and 0 without, on repeated random tokens.',
+  firstRow: ({ offset }) => 1 + offset,
+  key: (query) => query - 1,
+}
