@@ -38,10 +38,15 @@ async function request(path: string, init?: RequestInit): Promise<Response> {
     response = await fetch(path, { credentials: 'same-origin', ...init })
   } catch (cause) {
     if ((cause as Error).name === 'AbortError') throw cause
-    throw new ApiFailure('offline', 'The engine does not answer; it is restarted, or Headscope has to be started again.')
+    throw new ApiFailure(
+      'offline',
+      'The engine does not answer; it is restarted, or Headscope has to be started again.',
+    )
   }
   if (response.ok) return response
-  const body = (await response.json().catch(() => null)) as { error?: { code?: string; message?: string } } | null
+  const body = (await response.json().catch(() => null)) as {
+    error?: { code?: string; message?: string }
+  } | null
   throw new ApiFailure(
     body?.error?.code ?? 'internal',
     body?.error?.message ?? `The engine answered ${response.status} to ${path.split('?')[0]}.`,
@@ -108,6 +113,10 @@ export const api = {
   async thumbnails(run: number): Promise<Thumbnails> {
     const response = await request(`/api/runs/${run}/thumbnails`)
     const shape = JSON.parse(response.headers.get('x-headscope-shape') ?? '[]') as number[]
-    return { layers: shape[0] ?? 0, heads: shape[1] ?? 0, bytes: new Uint8Array(await response.arrayBuffer()) }
+    return {
+      layers: shape[0] ?? 0,
+      heads: shape[1] ?? 0,
+      bytes: new Uint8Array(await response.arrayBuffer()),
+    }
   },
 }

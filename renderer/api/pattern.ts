@@ -24,7 +24,9 @@ export function decodePattern(headers: { get(name: string): string | null }, byt
   const data = dtype === 'f16' ? new Uint16Array(bytes) : new Float32Array(bytes)
   const expected = layout === 'tri' ? (size * (size + 1)) / 2 : size * size
   if (data.length !== expected || size === 0) {
-    throw new Error(`pattern: ${data.length} weights for shape ${JSON.stringify(shape)} (${layout}), expected ${expected}.`)
+    throw new Error(
+      `pattern: ${data.length} weights for shape ${JSON.stringify(shape)} (${layout}), expected ${expected}.`,
+    )
   }
   return { size, layout, data }
 }

@@ -1,5 +1,5 @@
 /** What the views read, as hooks. Runs never change, so their parts are kept as long as somebody looks. */
-import { QueryClient, keepPreviousData, useQuery } from '@tanstack/react-query'
+import { keepPreviousData, QueryClient, useQuery } from '@tanstack/react-query'
 import type { HeadId } from '../state/selection.ts'
 import { useSelection } from '../state/store.ts'
 import { ApiFailure, api } from './client.ts'
@@ -57,7 +57,11 @@ export function usePattern(run: number | null, head: HeadId | null) {
   const known = run !== null && head !== null ? peekPattern(run, head.layer, head.head) : undefined
   return useQuery({
     queryKey: ['pattern', run, head?.layer, head?.head],
-    queryFn: async () => ({ run: run!, ...head!, pattern: await fetchPattern(run!, head!.layer, head!.head) }),
+    queryFn: async () => ({
+      run: run!,
+      ...head!,
+      pattern: await fetchPattern(run!, head!.layer, head!.head),
+    }),
     enabled: run !== null && head !== null,
     ...(known ? { initialData: { run: run!, ...head!, pattern: known } } : {}),
     placeholderData: keepPreviousData,

@@ -5,7 +5,15 @@ import * as echarts from 'echarts/core'
 import { CanvasRenderer } from 'echarts/renderers'
 import { useCallback, useLayoutEffect, useRef } from 'react'
 
-echarts.use([BarChart, CustomChart, GridComponent, TooltipComponent, LegendComponent, DataZoomComponent, CanvasRenderer])
+echarts.use([
+  BarChart,
+  CustomChart,
+  GridComponent,
+  TooltipComponent,
+  LegendComponent,
+  DataZoomComponent,
+  CanvasRenderer,
+])
 
 interface Props {
   readonly option: echarts.EChartsCoreOption

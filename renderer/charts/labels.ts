@@ -34,6 +34,13 @@ export function visibleLabels(
   return out.sort((a, b) => a - b)
 }
 
+/** Pixels that the labels of an axis need: by the longest ordinary token, at most `most`. */
+export function gutter(tokens: readonly { text: string; special: boolean }[], most: number): number {
+  const longest = tokens.reduce((n, t) => (t.special ? n : Math.max(n, t.text.length)), 4)
+  const index = String(tokens.length).length * 5.5 + 10
+  return Math.round(Math.min(most, Math.max(52, longest * 6.6 + index + 6)))
+}
+
 /** A window on a square of cells: the first cell seen on each axis, and the pixels of a cell. */
 export interface View {
   readonly zoom: number // 1: all cells fit
@@ -56,8 +63,19 @@ export function clampView(view: View, count: number, side: number, largest = 48)
 }
 
 /** Zooms by a factor about a point given as fractions of the window: the cell under it stays under it. */
-export function zoomAt(view: View, factor: number, fx: number, fy: number, count: number, side: number): View {
+export function zoomAt(
+  view: View,
+  factor: number,
+  fx: number,
+  fy: number,
+  count: number,
+  side: number,
+): View {
   const zoom = clampView({ ...view, zoom: view.zoom * factor }, count, side).zoom
   const [before, after] = [count / view.zoom, count / zoom]
-  return clampView({ zoom, x: view.x + fx * (before - after), y: view.y + fy * (before - after) }, count, side)
+  return clampView(
+    { zoom, x: view.x + fx * (before - after), y: view.y + fy * (before - after) },
+    count,
+    side,
+  )
 }

@@ -9,25 +9,52 @@ interface Frame {
   readonly side: number
   readonly view: View
   readonly tokens: readonly TokenView[]
+  /** Pixels for the labels of an axis. */
+  readonly edge: number
 }
 
 const PITCH = 13 // pixels between labels: one line of text
 
 /** Token labels of one axis. As many as fit; the locked and the hovered one always. */
-export function AxisLabels({ count, cell, side, view, tokens, axis }: Frame & { axis: 'query' | 'key' }) {
+export function AxisLabels({
+  count,
+  cell,
+  side,
+  view,
+  tokens,
+  edge,
+  axis,
+}: Frame & { axis: 'query' | 'key' }) {
   const now = useHover()
   const locked = useSelection((s) => s[axis])
   const hovered = now[axis]
   const start = axis === 'query' ? view.y : view.x
   const always = [locked, hovered].filter((i) => i !== null)
-  const shown = visibleLabels(count, cell, start, side, PITCH, hovered === null ? always : [hovered, ...always])
+  const shown = visibleLabels(
+    count,
+    cell,
+    start,
+    side,
+    PITCH,
+    hovered === null ? always : [hovered, ...always],
+  )
   return (
-    <div className={`axis axis-${axis}`} aria-hidden="true">
+    <div
+      className={`axis axis-${axis}`}
+      style={axis === 'query' ? { top: edge } : { left: edge }}
+      aria-hidden="true"
+    >
       {shown.map((i) => {
         const at = (i + 0.5 - start) * cell
         const state = i === hovered ? ' is-hovered' : i === locked ? ' is-locked' : ''
         return (
-          <span key={i} className={`axis-label${state}`} style={axis === 'query' ? { top: at } : { left: at }}>
+          <span
+            key={i}
+            className={`axis-label${state}`}
+            style={
+              axis === 'query' ? { top: at, width: edge - 5 } : { left: at, top: edge - 4, width: edge - 6 }
+            }
+          >
             <b>{tokens[i]?.text ?? ''}</b>
             <i>{i}</i>
           </span>
@@ -52,7 +79,13 @@ export function Crosshair({ cell, view }: Frame) {
   )
 }
 
-function Band(props: { axis: 'query' | 'key'; at: number | null; start: number; cell: number; look: string }) {
+function Band(props: {
+  axis: 'query' | 'key'
+  at: number | null
+  start: number
+  cell: number
+  look: string
+}) {
   const { axis, at, start, cell, look } = props
   if (at === null) return null
   const offset = (at - start) * cell

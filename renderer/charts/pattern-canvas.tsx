@@ -8,7 +8,12 @@ const KEEP = 12
 const painted = new Map<string, { pattern: Pattern; canvas: HTMLCanvasElement }>() // oldest first
 
 /** A canvas with the pattern drawn, from the kept ones where possible. */
-export function patternCanvas(name: string, pattern: Pattern, display: Display, pool: number): HTMLCanvasElement {
+export function patternCanvas(
+  name: string,
+  pattern: Pattern,
+  display: Display,
+  pool: number,
+): HTMLCanvasElement {
   const key = `${name}|${display.theme}|${display.log}|${display.bos}|${pool}`
   const found = painted.get(key)
   painted.delete(key)

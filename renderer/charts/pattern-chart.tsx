@@ -2,12 +2,12 @@
  * A pattern with labelled axes: rows are queries, columns are keys. Hover previews a cell, a click locks it, again
  * unlocks; wheel zooms, dragging pans. Everything about cells goes through the shared hover and selection.
  */
-import { type KeyboardEvent, type PointerEvent, useCallback, useRef, useState } from 'react'
+import { type KeyboardEvent, type PointerEvent, type ReactNode, useCallback, useRef, useState } from 'react'
 import type { TokenView } from '../../core/checkpoint/types.ts'
 import type { Pattern } from '../api/pattern.ts'
 import { select, setHover, toggleCell, useSelection } from '../state/store.ts'
 import { useSize } from '../ui/use-size.ts'
-import { clampView, FIT, type View, zoomAt } from './labels.ts'
+import { clampView, FIT, gutter, type View, zoomAt } from './labels.ts'
 import { AxisLabels, Crosshair } from './pattern-axes.tsx'
 import { PatternCanvas } from './pattern-canvas.tsx'
 import type { Display } from './pattern-pixels.ts'
@@ -18,12 +18,15 @@ interface Props {
   readonly pattern: Pattern
   readonly tokens: readonly TokenView[]
   readonly display: Display
+  /** Most pixels for the labels of an axis. */
+  readonly labels: number
+  /** Stands below the cells. */
+  readonly children?: ReactNode
 }
 
-export const LEFT = 92
-export const TOP = 74
+const FOOT = 26 // height of what stands below
 
-export function PatternChart({ name, title, pattern, tokens, display }: Props) {
+export function PatternChart({ name, title, pattern, tokens, display, labels, children }: Props) {
   const [measure, size] = useSize<HTMLDivElement>()
   const [view, setView] = useState<View>(FIT)
   const query = useSelection((s) => s.query)
@@ -31,7 +34,8 @@ export function PatternChart({ name, title, pattern, tokens, display }: Props) {
   const drag = useRef<{ x: number; y: number; view: View; moved: boolean } | null>(null)
 
   const count = pattern.size
-  const side = Math.max(60, Math.floor(Math.min(size.width - LEFT - 2, size.height - TOP - 2)))
+  const edge = gutter(tokens, labels)
+  const side = Math.max(60, Math.floor(Math.min(size.width - edge - 2, size.height - edge - FOOT)))
   const cell = (side / count) * view.zoom
   const pool = cell * devicePixelRatio >= 1 ? 1 : Math.ceil(1 / (cell * devicePixelRatio))
 
@@ -99,18 +103,28 @@ export function PatternChart({ name, title, pattern, tokens, display }: Props) {
     [count, side],
   )
 
-  const frame = { count, cell, side, view, tokens }
+  const frame = { count, cell, side, view, tokens, edge }
   return (
     <div className="pattern-chart" ref={measure}>
       {size.width > 0 && (
-        <div className="pattern-box" style={{ width: LEFT + side, height: TOP + side }}>
-          <span className="axis-name axis-name-query">query ↓</span>
-          <span className="axis-name axis-name-key">key →</span>
+        <div className="pattern-box" style={{ width: edge + side, height: edge + side + FOOT }}>
+          <span className="axis-name" style={{ right: side + 6, top: edge - 17 }}>
+            query ↓
+          </span>
+          <span className="axis-name" style={{ right: side + 6, top: edge - 31 }}>
+            key →
+          </span>
           <AxisLabels {...frame} axis="key" />
           <AxisLabels {...frame} axis="query" />
           <div
             className="pattern-window"
-            style={{ left: LEFT, top: TOP, width: side, height: side, cursor: view.zoom > 1 ? 'grab' : 'crosshair' }}
+            style={{
+              left: edge,
+              top: edge,
+              width: side,
+              height: side,
+              cursor: view.zoom > 1 ? 'grab' : 'crosshair',
+            }}
             ref={wheel}
             role="application"
             // biome-ignore lint/a11y/noNoninteractiveTabindex: arrows move the locked cell
@@ -138,10 +152,18 @@ export function PatternChart({ name, title, pattern, tokens, display }: Props) {
             <Crosshair {...frame} />
           </div>
           {view.zoom > 1 && (
-            <button type="button" className="button small pattern-fit" onClick={() => setView(FIT)}>
+            <button
+              type="button"
+              className="button small pattern-fit"
+              style={{ top: edge + 6 }}
+              onClick={() => setView(FIT)}
+            >
               Fit · {view.zoom.toFixed(1)}×
             </button>
           )}
+          <div className="pattern-foot" style={{ top: edge + side + 5 }}>
+            {children}
+          </div>
         </div>
       )}
     </div>

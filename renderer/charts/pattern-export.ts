@@ -33,7 +33,10 @@ export function patternSvg(figure: Figure): string {
   const cell = SIDE / pattern.size
   const shown = visibleLabels(pattern.size, cell, 0, SIDE, 13)
   const label = (i: number) => `${escapeXml(tokens[i]?.text ?? '')} ${i}`
-  const rows = shown.map((i) => `<text x="${LEFT - 6}" y="${TOP + (i + 0.5) * cell}" text-anchor="end" dominant-baseline="central">${label(i)}</text>`)
+  const rows = shown.map(
+    (i) =>
+      `<text x="${LEFT - 6}" y="${TOP + (i + 0.5) * cell}" text-anchor="end" dominant-baseline="central">${label(i)}</text>`,
+  )
   const columns = shown.map((i) => {
     const x = LEFT + (i + 0.5) * cell
     return `<text transform="translate(${x} ${TOP - 6}) rotate(-90)" dominant-baseline="central">${label(i)}</text>`
@@ -96,11 +99,16 @@ export function patternCsv({ pattern, tokens }: Figure): string {
   const quoted = tokens.map((t) => `"${t.text.replaceAll('"', '""')}"`)
   for (let q = 0; q < pattern.size; q++) {
     const last = pattern.layout === 'tri' ? q : pattern.size - 1
-    for (let k = 0; k <= last; k++) lines.push(`${q},${quoted[q]},${k},${quoted[k]},${weightAt(pattern, q, k)}`)
+    for (let k = 0; k <= last; k++)
+      lines.push(`${q},${quoted[q]},${k},${quoted[k]},${weightAt(pattern, q, k)}`)
   }
   return `${lines.join('\n')}\n`
 }
 
 function escapeXml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
 }

@@ -8,7 +8,10 @@ export function ScoreBar({ score }: { score: Score | undefined }) {
     <span className="bar">
       <span className="bar-fill" style={{ width: percent(score.value) }} />
       {score.low !== null && score.high !== null && (
-        <span className="bar-whisker" style={{ left: percent(score.low), width: percent(score.high - score.low) }} />
+        <span
+          className="bar-whisker"
+          style={{ left: percent(score.low), width: percent(score.high - score.low) }}
+        />
       )}
     </span>
   )

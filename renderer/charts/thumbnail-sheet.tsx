@@ -39,21 +39,37 @@ export function ThumbnailSheet({ thumbnails, theme, left, top, pitch }: Props) {
     height: thumbnails.layers * pitch,
     imageRendering: scale >= 1 ? ('pixelated' as const) : ('auto' as const),
   }
-  return <canvas ref={draw} className="thumbnail-sheet" style={style} aria-hidden="true" />
+  return <canvas ref={draw} className="thumbnail-sheet" style={style} />
 }
 
 /** One thumbnail of a run. */
-export function Thumbnail(props: { thumbnails: Thumbnails; layer: number; head: number; theme: Theme; size: number }) {
+export function Thumbnail(props: {
+  thumbnails: Thumbnails
+  layer: number
+  head: number
+  theme: Theme
+  size: number
+}) {
   const { thumbnails, layer, head, theme, size } = props
   const draw = useCallback(
     (canvas: HTMLCanvasElement | null) => {
       const pixels = new Uint32Array(TILE * TILE)
       drawTile(thumbnails, layer, head, theme, pixels, TILE, 0)
-      canvas?.getContext('2d')?.putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer), TILE, TILE), 0, 0)
+      canvas
+        ?.getContext('2d')
+        ?.putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer), TILE, TILE), 0, 0)
     },
     [thumbnails, layer, head, theme],
   )
-  return <canvas ref={draw} width={TILE} height={TILE} className="thumbnail" style={{ width: size, height: size }} aria-hidden="true" />
+  return (
+    <canvas
+      ref={draw}
+      width={TILE}
+      height={TILE}
+      className="thumbnail"
+      style={{ width: size, height: size }}
+    />
+  )
 }
 
 /** Pixels of the whole sheet; the gaps and the triangle above the diagonal stay transparent. */
@@ -63,7 +79,15 @@ export function sheetPixels(thumbnails: Thumbnails, theme: Theme) {
   const pixels = new Uint32Array(width * height)
   for (let layer = 0; layer < layers; layer++) {
     for (let head = 0; head < heads; head++) {
-      drawTile(thumbnails, layer, head, theme, pixels, width, (layers - 1 - layer) * PITCH * width + head * PITCH)
+      drawTile(
+        thumbnails,
+        layer,
+        head,
+        theme,
+        pixels,
+        width,
+        (layers - 1 - layer) * PITCH * width + head * PITCH,
+      )
     }
   }
   return { width, height, pixels }

@@ -66,7 +66,10 @@ export async function firstStart(): Promise<void> {
 // --- Internal helpers ---
 
 async function scoreHeads(model: OpenedModel): Promise<readonly HeadScores[] | null> {
-  const stored = await queryClient.fetchQuery({ queryKey: ['scan', model.path], queryFn: () => api.scan(model.path) })
+  const stored = await queryClient.fetchQuery({
+    queryKey: ['scan', model.path],
+    queryFn: () => api.scan(model.path),
+  })
   if (stored) return stored.heads
   return model.parameters <= SCAN_UNASKED ? scanNow(model) : null
 }
@@ -83,7 +86,9 @@ async function storedRun(model: OpenedModel, prompt: PromptInput): Promise<numbe
     api.tokenize({ model: model.path, text: prompt.text, bos: 'auto' }),
     queryClient.fetchQuery({ queryKey: ['run', known.id], queryFn: () => api.run(known.id) }),
   ])
-  return tokens.length === run.views.length && tokens.every((t, i) => t.id === run.views[i]?.id) ? known.id : null
+  return tokens.length === run.views.length && tokens.every((t, i) => t.id === run.views[i]?.id)
+    ? known.id
+    : null
 }
 
 function strongest(heads: readonly HeadScores[], score: string): HeadId | null {

@@ -21,7 +21,7 @@ export function formatScore(score: Score | undefined): string {
 /** 0.42; tiny but not zero is “<0.01”. */
 export function formatWeight(value: number): string {
   if (value > 0 && value < 0.005) return '<0.01'
-  if (value < 0 && value > -0.005) return '−0.00'
+  if (Math.abs(value) < 0.005) return '0.00'
   return value.toFixed(2).replace('-', '−')
 }
 
@@ -63,12 +63,20 @@ export function parseFilter(text: string, scores: readonly string[]): Filter {
       const key = bound[1]!.trim().toLowerCase().replaceAll(/[ -]/g, '_')
       const found = scores.filter((s) => s.startsWith(key))
       if (found.length !== 1) {
-        return { matches: () => true, head: null, problem: `No score is called “${bound[1]!.trim()}”: ${scores.join(', ')}.` }
+        return {
+          matches: () => true,
+          head: null,
+          problem: `No score is called “${bound[1]!.trim()}”: ${scores.join(', ')}.`,
+        }
       }
       tests.push(comparison(found[0]!, bound[2]!, Number(bound[3])))
       rest = rest.slice(bound[0].length).trim()
     } else {
-      return { matches: () => true, head: null, problem: 'Type a head (L1H3 or 1.3), a layer (L1) or a bound (induction > .5).' }
+      return {
+        matches: () => true,
+        head: null,
+        problem: 'Type a head (L1H3 or 1.3), a layer (L1) or a bound (induction > .5).',
+      }
     }
   }
   return { matches: (h) => tests.every((t) => t(h)), head: tests.length === 1 ? only : null, problem: null }

@@ -90,7 +90,8 @@ export const hover = createStore<Hover>(NOWHERE)
 
 export function setHover(query: number | null, key: number | null): void {
   const now = hover.get()
-  if (now.query !== query || now.key !== key) hover.set(query === null && key === null ? NOWHERE : { query, key })
+  if (now.query !== query || now.key !== key)
+    hover.set(query === null && key === null ? NOWHERE : { query, key })
 }
 
 export function useHover(): Hover {
@@ -100,7 +101,9 @@ export function useHover(): Hover {
 /** Locks a token as the query; again: unlocks. */
 export function toggleQuery(position: number): void {
   const now = getSelection()
-  select(now.query === position && now.key === null ? { query: null } : { query: position, key: null }, { replace: true })
+  select(now.query === position && now.key === null ? { query: null } : { query: position, key: null }, {
+    replace: true,
+  })
 }
 
 /** Locks a cell; again: unlocks. */

@@ -18,7 +18,12 @@ export function Segmented<T extends string>({ label, value, options, onChange }:
       onValueChange={(next: string[]) => next[0] !== undefined && onChange(next[0] as T)}
     >
       {options.map((option) => (
-        <Toggle key={option.value} value={option.value} className="segment" disabled={option.disabled ?? false}>
+        <Toggle
+          key={option.value}
+          value={option.value}
+          className="segment"
+          disabled={option.disabled ?? false}
+        >
           {option.label}
         </Toggle>
       ))}

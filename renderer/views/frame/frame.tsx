@@ -23,7 +23,14 @@ export function Frame() {
     <div className="frame">
       <Header />
       <Group className="panes" {...layout}>
-        <Panel id="library" defaultSize="208px" minSize="150px" maxSize="380px" collapsible groupResizeBehavior="preserve-pixel-size">
+        <Panel
+          id="library"
+          defaultSize="208px"
+          minSize="150px"
+          maxSize="380px"
+          collapsible
+          groupResizeBehavior="preserve-pixel-size"
+        >
           <Library />
         </Panel>
         <Separator className="splitter" />
@@ -34,7 +41,14 @@ export function Frame() {
           </main>
         </Panel>
         <Separator className="splitter" />
-        <Panel id="inspector" defaultSize="268px" minSize="210px" maxSize="440px" collapsible groupResizeBehavior="preserve-pixel-size">
+        <Panel
+          id="inspector"
+          defaultSize="268px"
+          minSize="210px"
+          maxSize="440px"
+          collapsible
+          groupResizeBehavior="preserve-pixel-size"
+        >
           <Inspector />
         </Panel>
       </Group>
@@ -48,13 +62,18 @@ function Centre() {
   const model = useSelection((s) => s.model)
   const start = useQuery({
     queryKey: ['first-start'],
-    queryFn: async () => (await firstStart(), true),
+    queryFn: async () => {
+      await firstStart()
+      return true
+    },
     enabled: startedEmpty,
     retry: false,
   })
-  if (model === null && start.isError) return <Failed error={start.error} retry={() => void start.refetch()} />
+  if (model === null && start.isError)
+    return <Failed error={start.error} retry={() => void start.refetch()} />
   if (model === null && start.isFetching) return <Waiting text="Opening the bundled checkpoint…" />
-  if (model === null) return <Failed error="No checkpoint is open: choose one on the left, or open a folder." />
+  if (model === null)
+    return <Failed error="No checkpoint is open: choose one on the left, or open a folder." />
   const known = VIEWS.find((v) => v.id === tab) ?? VIEWS[0]!
   return (
     <Tabs.Root className="tabs" value={known.id} onValueChange={(next: string) => select({ tab: next })}>

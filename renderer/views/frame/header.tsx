@@ -68,8 +68,8 @@ export function Header() {
                 ))}
               </dl>
               <p className="muted">
-                Rows are queries, columns are keys. L1H3 is layer 1, head 3, counted from 0. Every score shows its definition, n and seed
-                on hover. The address holds the whole state: copy it to come back.
+                Rows are queries, columns are keys. L1H3 is layer 1, head 3, counted from 0. Every score shows
+                its definition, n and seed on hover. The address holds the whole state: copy it to come back.
               </p>
             </Popover.Popup>
           </Popover.Positioner>

@@ -10,13 +10,16 @@ export function StatusBar() {
   const scan = useScan()
   const hash = model.data?.contentHash
   return (
-    <footer className="status" aria-label="Status">
+    <footer className="status">
       <div className="jobs" role="status">
         {jobs.map((job) => (
           <JobLine key={job.id} job={job} />
         ))}
         {jobs.length === 0 && scan.data && (
-          <span className="muted" title="Mean loss on the first and the second copy of the random tokens, in nats.">
+          <span
+            className="muted"
+            title="Mean loss on the first and the second copy of the random tokens, in nats."
+          >
             scored on {scan.data.settings.batch} × {scan.data.settings.length} random tokens, twice · seed{' '}
             {scan.data.settings.seed ?? 'given'} · loss {scan.data.loss.first?.toFixed(2) ?? '–'} →{' '}
             {scan.data.loss.second?.toFixed(2) ?? '–'}
@@ -25,12 +28,19 @@ export function StatusBar() {
       </div>
       <span className="spacer" />
       {model.data && (
-        <span className="mono" title={hash ? `Content hash of the weights: ${hash}` : 'The weights are being read in the background.'}>
+        <span
+          className="mono"
+          title={
+            hash ? `Content hash of the weights: ${hash}` : 'The weights are being read in the background.'
+          }
+        >
           {hash ? hash.slice(0, 12) : 'hashing…'}
         </span>
       )}
       {about.data && (
-        <span title={`onnxruntime ${about.data.onnxruntime}, ${about.data.threads} threads`}>f32 · {about.data.device}</span>
+        <span title={`onnxruntime ${about.data.onnxruntime}, ${about.data.threads} threads`}>
+          f32 · {about.data.device}
+        </span>
       )}
       {about.data && <span title={`Workspace: ${about.data.store}`}>Headscope {about.data.headscope}</span>}
     </footer>
@@ -51,7 +61,11 @@ function JobLine({ job }: { job: Job }) {
   return (
     <span className="job">
       {job.title}
-      <progress max={progress?.total ?? 1} {...(progress ? { value: progress.done } : {})} aria-label={job.title} />
+      <progress
+        max={progress?.total ?? 1}
+        {...(progress ? { value: progress.done } : {})}
+        aria-label={job.title}
+      />
       {progress && (
         <span className="mono">
           {progress.done}/{progress.total}

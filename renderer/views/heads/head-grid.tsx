@@ -10,9 +10,10 @@ import { fetchPattern } from '../../api/patterns.ts'
 import { isDark, weightColor } from '../../charts/color.ts'
 import { ThumbnailSheet } from '../../charts/thumbnail-sheet.tsx'
 import { formatScore, scoreLabel } from '../../state/rank.ts'
-import { getSelection, select, useSelection } from '../../state/store.ts'
 import { type HeadId, headName, sameHead } from '../../state/selection.ts'
+import { getSelection, select, useSelection } from '../../state/store.ts'
 import type { Theme } from '../../state/theme.ts'
+import { range } from '../../ui/range.ts'
 import { scoreText } from '../../ui/score-text.ts'
 
 export const ROW_LABEL = 30
@@ -33,8 +34,8 @@ interface Props {
 export function HeadGrid({ spec, heads, thumbnails, score, tiles, matches, pitch, theme }: Props) {
   const selected = useSelection((s) => s.head)
   const run = useSelection((s) => s.run)
-  const layers = Array.from({ length: spec.n_layers }, (_, i) => spec.n_layers - 1 - i)
-  const columns = Array.from({ length: spec.n_heads }, (_, i) => i)
+  const layers = range(spec.n_layers).reverse()
+  const columns = range(spec.n_heads)
   const group = spec.n_heads / spec.n_kv_heads
   const showThumbnails = tiles === 'patterns' && thumbnails !== null
   const labelEvery = pitch >= 20 ? 1 : pitch >= 13 ? 2 : 4
@@ -53,16 +54,28 @@ export function HeadGrid({ spec, heads, thumbnails, score, tiles, matches, pitch
 
   return (
     // biome-ignore lint/a11y/useSemanticElements: an ARIA grid of buttons, not a table of text
-    <div className="head-grid" role="grid" aria-label={`Heads by layer, coloured by ${scoreLabel(score)}`} style={size} onKeyDown={walk} tabIndex={-1}>
+    <div
+      className="head-grid"
+      role="grid"
+      aria-label={`Heads by layer, coloured by ${scoreLabel(score)}`}
+      style={size}
+      onKeyDown={walk}
+      tabIndex={-1}
+    >
       {columns.map((h) =>
         h % labelEvery ? null : (
-          <span key={h} className="grid-label grid-column" style={{ left: ROW_LABEL + h * pitch, width: pitch }} aria-hidden="true">
+          <span
+            key={h}
+            className="grid-label grid-column"
+            style={{ left: ROW_LABEL + h * pitch, width: pitch }}
+            aria-hidden="true"
+          >
             {pitch >= 30 ? `H${h}` : h}
           </span>
         ),
       )}
       {group > 1 &&
-        Array.from({ length: spec.n_kv_heads }, (_, g) => (
+        range(spec.n_kv_heads).map((g) => (
           <span
             key={g}
             className="grid-bracket"
@@ -71,14 +84,24 @@ export function HeadGrid({ spec, heads, thumbnails, score, tiles, matches, pitch
           />
         ))}
       {showThumbnails && (
-        <ThumbnailSheet thumbnails={thumbnails} theme={theme} left={ROW_LABEL} top={COLUMN_LABEL} pitch={pitch} />
+        <ThumbnailSheet
+          thumbnails={thumbnails}
+          theme={theme}
+          left={ROW_LABEL}
+          top={COLUMN_LABEL}
+          pitch={pitch}
+        />
       )}
       {layers.map((layer, row) => (
         // biome-ignore lint/a11y/useSemanticElements: as above
         // biome-ignore lint/a11y/useFocusableInteractive: its cells take the focus
         <div role="row" key={layer} aria-label={`layer ${layer}`}>
           {(pitch >= 13 || layer % labelEvery === 0) && (
-            <span className="grid-label grid-row" style={{ top: COLUMN_LABEL + row * pitch, height: pitch - 2 }} aria-hidden="true">
+            <span
+              className="grid-label grid-row"
+              style={{ top: COLUMN_LABEL + row * pitch, height: pitch - 2 }}
+              aria-hidden="true"
+            >
               L{layer}
             </span>
           )}
@@ -171,7 +194,11 @@ const Tile = memo(function Tile(props: TileProps) {
 })
 
 /** The head that an arrow key leads to; null when it is no arrow key. Up is a higher layer. */
-export function walked(key: string, from: HeadId | null, spec: { n_layers: number; n_heads: number }): HeadId | null {
+export function walked(
+  key: string,
+  from: HeadId | null,
+  spec: { n_layers: number; n_heads: number },
+): HeadId | null {
   const step = { ArrowUp: [1, 0], ArrowDown: [-1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[key]
   if (!step) return null
   if (!from) return { layer: 0, head: 0 }

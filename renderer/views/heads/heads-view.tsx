@@ -1,6 +1,7 @@
 /** The head browser: grid, ranked list, and the selected head's pattern beside them. */
-import type { OpenedModel } from '../../../core/api/contract.ts'
+
 import { useMutation } from '@tanstack/react-query'
+import type { OpenedModel } from '../../../core/api/contract.ts'
 import { useModel, useScan, useThumbnails } from '../../api/queries.ts'
 import { rampGradient } from '../../charts/color.ts'
 import { scanNow } from '../../state/open.ts'
@@ -41,15 +42,18 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
   return (
     <div className="view heads-view">
       <div className="toolbar">
-        <label className="field">
+        <span className="field">
           <span>colour</span>
           <Choice
             label="Score that colours the heads"
             value={score}
-            options={(names.length ? names : [score]).map((name) => ({ value: name, label: scoreLabel(name) }))}
+            options={(names.length ? names : [score]).map((name) => ({
+              value: name,
+              label: scoreLabel(name),
+            }))}
             onChange={(next) => select({ score: next })}
           />
-        </label>
+        </span>
         <Segmented
           label="What a tile shows"
           value={tiles}
@@ -67,9 +71,15 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
           value={typed}
           onChange={(event) => select({ filter: event.target.value }, { replace: true })}
           onKeyDown={(event) => {
-            if (event.key === 'Enter' && filter.head && filter.head.layer < model.spec.n_layers && filter.head.head < model.spec.n_heads)
+            if (
+              event.key === 'Enter' &&
+              filter.head &&
+              filter.head.layer < model.spec.n_layers &&
+              filter.head.head < model.spec.n_heads
+            )
               select({ head: filter.head, filter: '' })
-            else if (event.key === 'Enter' && ranked[0]) select({ head: { layer: ranked[0].layer, head: ranked[0].head } })
+            else if (event.key === 'Enter' && ranked[0])
+              select({ head: { layer: ranked[0].layer, head: ranked[0].head } })
           }}
         />
         {filter.problem && <span className="problem">{filter.problem}</span>}
@@ -100,7 +110,11 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
         <div className="heads-pattern">
           <PatternPanel compact />
         </div>
-        {heads ? <RankedList heads={ranked} score={score} /> : <Unscored model={model} waiting={scan.isPending} />}
+        {heads ? (
+          <RankedList heads={ranked} score={score} />
+        ) : (
+          <Unscored model={model} waiting={scan.isPending} />
+        )}
       </div>
     </div>
   )
@@ -124,4 +138,3 @@ function Unscored({ model, waiting }: { model: OpenedModel; waiting: boolean }) 
     </section>
   )
 }
-

@@ -2,8 +2,8 @@
 import type { HeadScores } from '../../../core/analysis/types.ts'
 import { ScoreBar } from '../../charts/score-bar.tsx'
 import { formatScore, scoreLabel } from '../../state/rank.ts'
-import { select, useSelection } from '../../state/store.ts'
 import { headName, sameHead } from '../../state/selection.ts'
+import { select, useSelection } from '../../state/store.ts'
 import { scoreText } from '../../ui/score-text.ts'
 
 const SHOWN = 300
@@ -36,7 +36,11 @@ export function RankedList({ heads, score }: { heads: readonly HeadScores[]; sco
           )
         })}
       </ol>
-      {heads.length > SHOWN && <p className="muted small-text">The first {SHOWN} of {heads.length}; filter to see others.</p>}
+      {heads.length > SHOWN && (
+        <p className="muted small-text">
+          The first {SHOWN} of {heads.length}; filter to see others.
+        </p>
+      )}
       {heads.length === 0 && <p className="muted small-text">No head fits the filter.</p>}
     </section>
   )

@@ -32,7 +32,7 @@ export function ArcDiagram({ run, pairs, weights, places }: Props) {
         </p>
       )}
       {size.width > 0 && (
-        <svg width={count * pitch + 24} height={height + LABELS - 4} role="group" aria-label="Repeats" className="arcs">
+        <svg width={count * pitch + 24} height={height + LABELS - 4} aria-hidden="true" className="arcs">
           {arcs.map((arc) => {
             const chosen = arc.from === query && (key === null || arc.to === key)
             const hovered = arc.from === over.query && (over.key === null || arc.to === over.key)
@@ -52,20 +52,28 @@ export function ArcDiagram({ run, pairs, weights, places }: Props) {
               />
             )
           })}
+          {arcs.map((arc) => (
+            <circle
+              key={arc.index}
+              cx={(arc.to + 0.5) * pitch}
+              cy={height}
+              r={2 + arc.weight * 2}
+              className={places[arc.index]?.hit === false ? 'arc-end is-miss' : 'arc-end'}
+            />
+          ))}
           <line x1={0} x2={count * pitch} y1={height + 0.5} y2={height + 0.5} className="arc-base" />
           {run.views.map((view, i) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: a token is its position
             // biome-ignore lint/a11y/noStaticElementInteractions: the token strip has the same tokens as buttons
-            <g key={i}
+            <g
+              // biome-ignore lint/suspicious/noArrayIndexKey: a token is its position
+              key={i}
               transform={`translate(${(i + 0.5) * pitch} ${height + 8}) rotate(58)`}
               className={lit(i) ? 'arc-token is-lit' : 'arc-token'}
               onPointerEnter={() => setHover(i, null)}
               onPointerLeave={() => setHover(null, null)}
               onClick={() => toggleQuery(i)}
             >
-              <text dy="0.35em">
-                {view.text.length > 12 ? `${view.text.slice(0, 11)}…` : view.text}
-              </text>
+              <text dy="0.35em">{view.text.length > 12 ? `${view.text.slice(0, 11)}…` : view.text}</text>
             </g>
           ))}
         </svg>

@@ -31,10 +31,17 @@ export function HeadBars({ data, scan }: { data: InductionView; scan: ScanReply 
 
 const MOST_AT_ONCE = 64
 
-function barOption(data: InductionView, scan: ScanReply | null, selected: string | null, theme: 'light' | 'dark') {
+function barOption(
+  data: InductionView,
+  scan: ScanReply | null,
+  selected: string | null,
+  theme: 'light' | 'dark',
+) {
   const c = chartColors(theme)
   const names = data.heads.map(headName)
-  const random = data.heads.map((h) => scan?.heads.find((s) => s.layer === h.layer && s.head === h.head)?.scores.induction)
+  const random = data.heads.map(
+    (h) => scan?.heads.find((s) => s.layer === h.layer && s.head === h.head)?.scores.induction,
+  )
   const here = data.heads.map((h) => h.prefix_matching)
   const many = names.length > MOST_AT_ONCE
   const at = Math.max(0, selected === null ? 0 : names.indexOf(selected))
@@ -45,7 +52,14 @@ function barOption(data: InductionView, scan: ScanReply | null, selected: string
     animation: false,
     textStyle: { fontFamily: 'inherit' },
     grid: { left: 34, right: 8, top: 26, bottom: many ? 58 : 40 },
-    legend: { top: 0, right: 8, itemWidth: 10, itemHeight: 8, textStyle: { ...text, fontSize: 11 }, selectedMode: false },
+    legend: {
+      top: 0,
+      right: 8,
+      itemWidth: 10,
+      itemHeight: 8,
+      textStyle: { ...text, fontSize: 11 },
+      selectedMode: false,
+    },
     tooltip: {
       trigger: 'axis',
       renderMode: 'richText', // drawn on the canvas: never markup
@@ -66,9 +80,9 @@ function barOption(data: InductionView, scan: ScanReply | null, selected: string
       axisLine: { lineStyle: { color: c.line } },
       axisLabel: {
         ...text,
+        fontSize: 9.5,
         rotate: names.length > 20 ? 90 : 0,
-        hideOverlap: true,
-        interval: names.length <= MOST_AT_ONCE ? 0 : 'auto',
+        interval: 0,
         color: (name: string) => (name === selected ? c.selected : c.muted),
       },
     },
@@ -81,7 +95,19 @@ function barOption(data: InductionView, scan: ScanReply | null, selected: string
       splitLine: { lineStyle: { color: c.line, opacity: 0.6 } },
     },
     ...(many
-      ? { dataZoom: [{ type: 'slider', startValue: start, endValue: start + MOST_AT_ONCE, height: 14, bottom: 4, brushSelect: false, textStyle: text }] }
+      ? {
+          dataZoom: [
+            {
+              type: 'slider',
+              startValue: start,
+              endValue: start + MOST_AT_ONCE,
+              height: 14,
+              bottom: 4,
+              brushSelect: false,
+              textStyle: text,
+            },
+          ],
+        }
       : {}),
     series: [
       {
@@ -133,7 +159,11 @@ function whisker(color: string, widest: number) {
     })
     return {
       type: 'group',
-      children: [line(middle, low, middle, high), line(middle - 2.5, low, middle + 2.5, low), line(middle - 2.5, high, middle + 2.5, high)],
+      children: [
+        line(middle, low, middle, high),
+        line(middle - 2.5, low, middle + 2.5, low),
+        line(middle - 2.5, high, middle + 2.5, high),
+      ],
     }
   }
 }

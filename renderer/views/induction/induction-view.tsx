@@ -21,7 +21,8 @@ export function InductionView() {
       </Empty>
     )
   const problem = run.error ?? data.error
-  if (problem) return <Failed error={problem} retry={() => void (run.refetch(), data.refetch())} />
+  if (problem)
+    return <Failed error={problem} retry={() => void Promise.all([run.refetch(), data.refetch()])} />
   if (!run.data || !data.data) return <Waiting text="Looking for repeats…" />
   return <Induction run={run.data} data={data.data} />
 }
@@ -30,18 +31,23 @@ function Induction({ run, data }: { run: RunDetail; data: Data }) {
   const head = useSelection((s) => s.head)
   const scan = useScan()
   const loaded = usePattern(run.id, head)
-  const pattern = loaded.data?.run === run.id && head && sameLoaded(loaded.data, head) ? loaded.data.pattern : null
+  const pattern =
+    loaded.data?.run === run.id && head && sameLoaded(loaded.data, head) ? loaded.data.pattern : null
   const of = head ? data.heads.find((h) => h.layer === head.layer && h.head === head.head) : undefined
   const places = placesOf(data, of?.weights ?? [], pattern)
   const hits = places.filter((p) => p.hit).length
-  const random = head ? scan.data?.heads.find((h) => h.layer === head.layer && h.head === head.head)?.scores.induction : undefined
+  const random = head
+    ? scan.data?.heads.find((h) => h.layer === head.layer && h.head === head.head)?.scores.induction
+    : undefined
 
   return (
     <div className="view induction-view">
       <section className="induction-top" aria-label="Repeats as arcs">
         <h3 className="pane-title">
           {head ? headName(head) : 'No head chosen'}
-          <span>arcs run from a later A back to the B that followed A before; thickness is this head's attention</span>
+          <span>
+            arcs run from a later A back to the B that followed A before; thickness is this head's attention
+          </span>
         </h3>
         {data.pairs.length === 0 ? (
           <Empty title="Nothing repeats in this prompt">
@@ -60,9 +66,11 @@ function Induction({ run, data }: { run: RunDetail; data: Data }) {
             </span>
           </h3>
           <ol className="place-list">
-            {[...places].sort((a, b) => b.weight - a.weight).map((place) => (
-              <PlaceRow key={place.index} place={place} run={run} />
-            ))}
+            {[...places]
+              .sort((a, b) => b.weight - a.weight)
+              .map((place) => (
+                <PlaceRow key={place.index} place={place} run={run} />
+              ))}
           </ol>
         </section>
         <section className="head-bars" aria-label="Heads">

@@ -16,7 +16,8 @@ export interface Place {
 
 export function placesOf(view: InductionView, weights: readonly number[], pattern: Pattern | null): Place[] {
   const targets = new Map<number, Set<number>>()
-  for (const pair of view.pairs) targets.set(pair.query, (targets.get(pair.query) ?? new Set()).add(pair.target))
+  for (const pair of view.pairs)
+    targets.set(pair.query, (targets.get(pair.query) ?? new Set()).add(pair.target))
   const top = new Map<number, number>()
   if (pattern) for (const query of targets.keys()) top.set(query, strongestKey(pattern, query))
   return view.pairs.map((pair, index) => ({

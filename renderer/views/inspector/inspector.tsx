@@ -3,8 +3,8 @@ import type { OpenedModel, ScanReply } from '../../../core/api/contract.ts'
 import { useModel, useRun, useScan } from '../../api/queries.ts'
 import { ScoreBar } from '../../charts/score-bar.tsx'
 import { formatScore, formatWeight, rankHeads, scoreLabel } from '../../state/rank.ts'
-import { select, useSelection } from '../../state/store.ts'
 import { type HeadId, headName } from '../../state/selection.ts'
+import { select, useSelection } from '../../state/store.ts'
 import { Hint } from '../../ui/hint.tsx'
 import { Prediction } from './prediction.tsx'
 
@@ -43,7 +43,8 @@ function Head({ head, model, scan }: { head: HeadId; model: OpenedModel; scan: S
       {!of && <p className="muted small-text">Not scored yet.</p>}
       <ul className="score-table">
         {Object.entries(of?.scores ?? {}).map(([name, score]) => {
-          const rank = rankHeads(scan!.heads, name).findIndex((h) => h.layer === head.layer && h.head === head.head) + 1
+          const rank =
+            rankHeads(scan!.heads, name).findIndex((h) => h.layer === head.layer && h.head === head.head) + 1
           return (
             <li key={name}>
               <Hint
@@ -52,8 +53,8 @@ function Head({ head, model, scan }: { head: HeadId; model: OpenedModel; scan: S
                     <b>{scoreLabel(name)}</b>
                     <p>{scan?.definitions[name] ?? ''}</p>
                     <p className="hint-meta">
-                      n = {score.n} sequences, {score.rows} rows; length {scan?.settings.length}, seed {scan?.settings.seed ?? 'given'};{' '}
-                      {model.name}. Whisker: 95 % bootstrap interval.
+                      n = {score.n} sequences, {score.rows} rows; length {scan?.settings.length}, seed{' '}
+                      {scan?.settings.seed ?? 'given'}; {model.name}. Whisker: 95 % bootstrap interval.
                     </p>
                   </>
                 }
@@ -89,7 +90,10 @@ function About({ model }: { model: OpenedModel }) {
   const { spec } = model
   const facts: [string, string][] = [
     ['family', spec.family],
-    ['size', `${spec.n_layers} layers × ${spec.n_heads} heads${spec.n_kv_heads < spec.n_heads ? ` (${spec.n_kv_heads} K/V)` : ''}`],
+    [
+      'size',
+      `${spec.n_layers} layers × ${spec.n_heads} heads${spec.n_kv_heads < spec.n_heads ? ` (${spec.n_kv_heads} K/V)` : ''}`,
+    ],
     ['width', `d_model ${spec.d_model}, d_head ${spec.d_head}`],
     ['parameters', model.parameters.toLocaleString('en')],
     ['positions', `${spec.positional}, ${spec.n_ctx}`],

@@ -13,7 +13,15 @@ interface Row {
   readonly edited: number | null
 }
 
-export function Prediction({ run, model, head }: { run: RunDetail; model: OpenedModel; head: HeadId | null }) {
+export function Prediction({
+  run,
+  model,
+  head,
+}: {
+  run: RunDetail
+  model: OpenedModel
+  head: HeadId | null
+}) {
   const locked = useSelection((s) => s.query)
   const ablate = useSelection((s) => s.ablate)
   const pos = locked !== null && locked < run.views.length ? locked : run.views.length - 1
@@ -60,8 +68,13 @@ export function Prediction({ run, model, head }: { run: RunDetail; model: Opened
         {rows.slice(0, 6).map((row) => (
           <li key={row.token.id} className={row.token.id === next?.id ? 'is-target' : ''}>
             <span className="token-text clip">{row.token.text}</span>
-            <Probability value={row.base} look="base" />
-            <Probability value={row.edited} look="ablated" pending={wanted && result.isPending} />
+            <Probability value={row.base} look="base" below={reply && least(reply.base.top)} />
+            <Probability
+              value={row.edited}
+              look="ablated"
+              below={reply && least(reply.edited.top)}
+              pending={wanted && result.isPending}
+            />
           </li>
         ))}
       </ol>
@@ -92,8 +105,20 @@ export function Prediction({ run, model, head }: { run: RunDetail; model: Opened
   )
 }
 
-function Probability({ value, look, pending = false }: { value: number | null; look: string; pending?: boolean }) {
-  if (value === null) return <span className="prob prob-none">{pending ? '…' : ''}</span>
+/** A token outside the other list has no number there, only a bound. */
+function Probability(props: {
+  value: number | null
+  look: string
+  below?: number | null | undefined
+  pending?: boolean
+}) {
+  const { value, look, below, pending = false } = props
+  if (value === null)
+    return (
+      <span className="prob prob-none">
+        {pending ? '…' : below == null ? '' : `< ${preciseWeight(below)}`}
+      </span>
+    )
   return (
     <span className={`prob prob-${look}`}>
       <span className="prob-bar" style={{ width: `${value * 100}%` }} />
@@ -117,4 +142,9 @@ function merge(
 
 function signed(x: number): string {
   return `${x < 0 ? '−' : '+'}${Math.abs(x).toFixed(3)}`
+}
+
+/** The smallest probability of a list: whatever is not in it has less. */
+function least(top: readonly { prob: number | null }[]): number | null {
+  return top.at(-1)?.prob ?? null
 }

@@ -24,7 +24,9 @@ export function Library() {
       runOn(given.model, given.text !== null ? { text: given.text } : { ids: given.ids }),
   })
   const runId = useSelection((s) => s.run)
-  const problem = [open.error, show.error, again.error].find((e) => e && (e as { code?: string }).code !== 'cancelled')
+  const problem = [open.error, show.error, again.error].find(
+    (e) => e && (e as { code?: string }).code !== 'cancelled',
+  )
 
   if (library.isError) return <Failed error={library.error} retry={() => void library.refetch()} />
   const { models = [], prompts = [], runs = [] } = library.data ?? {}
@@ -48,10 +50,16 @@ export function Library() {
           <li key={prompt.id}>
             <button
               type="button"
-              className={prompt.text !== null && prompt.text === run.data?.text ? 'library-row is-selected' : 'library-row'}
+              className={
+                prompt.text !== null && prompt.text === run.data?.text
+                  ? 'library-row is-selected'
+                  : 'library-row'
+              }
               disabled={!model.data}
               title={prompt.text ?? `ids ${prompt.ids.join(', ')}`}
-              onClick={() => model.data && again.mutate({ model: model.data, text: prompt.text, ids: prompt.ids })}
+              onClick={() =>
+                model.data && again.mutate({ model: model.data, text: prompt.text, ids: prompt.ids })
+              }
             >
               <span className="clip">{prompt.text ?? `ids ${prompt.ids.slice(0, 12).join(', ')}`}</span>
             </button>
@@ -61,9 +69,12 @@ export function Library() {
       </ul>
       <h2 className="library-title">Runs</h2>
       <ul className="library-list">
-        {[...runs].sort((a, b) => b.id - a.id).slice(0, 100).map((r) => (
-          <RunEntry key={r.id} run={r} selected={r.id === runId} onShow={() => show.mutate(r)} />
-        ))}
+        {[...runs]
+          .sort((a, b) => b.id - a.id)
+          .slice(0, 100)
+          .map((r) => (
+            <RunEntry key={r.id} run={r} selected={r.id === runId} onShow={() => show.mutate(r)} />
+          ))}
         {runs.length === 0 && <li className="library-none">Nothing stored yet.</li>}
       </ul>
     </nav>
@@ -72,9 +83,9 @@ export function Library() {
 
 function ModelEntry({ model, onOpen }: { model: LibraryModel; onOpen(path: string): void }) {
   const selected = useSelection((s) => s.model)
-  const inSeries = model.series.some((member) => member.path === selected)
-  const [unfolded, setUnfolded] = useState(inSeries)
-  const shown = unfolded || inSeries
+  const inside = selected === model.path || model.series.some((member) => member.path === selected)
+  const [chosen, setChosen] = useState<boolean | null>(null)
+  const shown = chosen ?? inside
   return (
     <li>
       <div className="model-line">
@@ -84,7 +95,7 @@ function ModelEntry({ model, onOpen }: { model: LibraryModel; onOpen(path: strin
             className="fold"
             aria-expanded={shown}
             aria-label={`Training series of ${model.name}`}
-            onClick={() => setUnfolded(!shown)}
+            onClick={() => setChosen(!shown)}
           >
             {shown ? '▾' : '▸'}
           </button>

@@ -43,7 +43,9 @@ function Browser({ recents, onDone }: { recents: readonly LibraryModel[]; onDone
       onDone()
       const text = run.data?.text
       // From here on problems are shown by the jobs and the views.
-      void openCheckpoint(model.path, text != null && model.tokenizer ? { text } : undefined).catch(() => undefined)
+      void openCheckpoint(model.path, text != null && model.tokenizer ? { text } : undefined).catch(
+        () => undefined,
+      )
     },
   })
   const submit = (event: FormEvent) => {
@@ -99,7 +101,10 @@ function Browser({ recents, onDone }: { recents: readonly LibraryModel[]; onDone
               }}
               onDoubleClick={() => (entry.checkpoint ? opening.mutate(entry.path) : undefined)}
             >
-              <span className={entry.checkpoint ? 'folder-icon is-checkpoint' : 'folder-icon'} aria-hidden="true" />
+              <span
+                className={entry.checkpoint ? 'folder-icon is-checkpoint' : 'folder-icon'}
+                aria-hidden="true"
+              />
               <span className="clip">{entry.name}</span>
               {entry.checkpoint && <i className="count">checkpoint</i>}
             </button>
@@ -110,7 +115,13 @@ function Browser({ recents, onDone }: { recents: readonly LibraryModel[]; onDone
       <div className="dialog-foot">
         {recents.length > 0 && <span className="muted">Recent</span>}
         {recents.slice(0, 4).map((m) => (
-          <button type="button" key={m.path} className="button small" title={m.path} onClick={() => opening.mutate(m.path)}>
+          <button
+            type="button"
+            key={m.path}
+            className="button small"
+            title={m.path}
+            onClick={() => opening.mutate(m.path)}
+          >
             {m.name}
           </button>
         ))}

@@ -20,13 +20,22 @@ export function ExportMenu({ pattern, tokens, display, title }: Props) {
       <Menu.Portal>
         <Menu.Positioner sideOffset={4} align="end">
           <Menu.Popup className="choice-popup">
-            <Menu.Item className="choice-item" onClick={() => save(title, 'svg', new Blob([patternSvg(figure)], { type: 'image/svg+xml' }))}>
+            <Menu.Item
+              className="choice-item"
+              onClick={() => save(title, 'svg', new Blob([patternSvg(figure)], { type: 'image/svg+xml' }))}
+            >
               Figure (SVG, labels as text)
             </Menu.Item>
-            <Menu.Item className="choice-item" onClick={() => void patternPng(figure).then((blob) => save(title, 'png', blob))}>
+            <Menu.Item
+              className="choice-item"
+              onClick={() => void patternPng(figure).then((blob) => save(title, 'png', blob))}
+            >
               Figure (PNG)
             </Menu.Item>
-            <Menu.Item className="choice-item" onClick={() => save(title, 'csv', new Blob([patternCsv(figure)], { type: 'text/csv' }))}>
+            <Menu.Item
+              className="choice-item"
+              onClick={() => save(title, 'csv', new Blob([patternCsv(figure)], { type: 'text/csv' }))}
+            >
               Weights (CSV)
             </Menu.Item>
           </Menu.Popup>

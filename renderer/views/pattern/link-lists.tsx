@@ -1,9 +1,10 @@
 /** Where one query looks, and who looks at one key: the row and the column of the hovered or locked cell, as bars. */
+import type { ReactNode } from 'react'
 import type { TokenView } from '../../../core/checkpoint/types.ts'
 import type { Pattern } from '../../api/pattern.ts'
 import { shownWeight } from '../../charts/pattern-pixels.ts'
-import { setHover, toggleCell, useHover, useSelection } from '../../state/store.ts'
 import type { BosMode } from '../../state/selection.ts'
+import { setHover, toggleCell, useHover, useSelection } from '../../state/store.ts'
 import { preciseWeight } from './format.ts'
 
 interface Props {
@@ -11,9 +12,11 @@ interface Props {
   readonly tokens: readonly TokenView[]
   readonly bos: BosMode
   readonly rows: number
+  /** Stands below the lists. */
+  readonly children?: ReactNode
 }
 
-export function LinkLists({ pattern, tokens, bos, rows }: Props) {
+export function LinkLists({ pattern, tokens, bos, rows, children }: Props) {
   const over = useHover()
   const lockedQuery = useSelection((s) => s.query)
   const lockedKey = useSelection((s) => s.key)
@@ -21,27 +24,41 @@ export function LinkLists({ pattern, tokens, bos, rows }: Props) {
   const key = lockedKey ?? over.key
   const safeQuery = Math.min(query, pattern.size - 1)
   const row = strongest(pattern.size, rows, (k) => shownWeight(pattern, safeQuery, k, bos))
-  const column = key === null || key >= pattern.size ? null : strongest(pattern.size, rows, (q) => shownWeight(pattern, q, key, bos))
+  const column =
+    key === null || key >= pattern.size
+      ? null
+      : strongest(pattern.size, rows, (q) => shownWeight(pattern, q, key, bos))
   return (
     <div className="link-lists">
       <section aria-label="Where the query looks">
         <h4>
           query {safeQuery} <q>{tokens[safeQuery]?.text}</q> looks at
         </h4>
-        <List items={row} tokens={tokens} onPick={(k) => toggleCell(safeQuery, k)} onOver={(k) => setHover(safeQuery, k)} />
+        <List
+          items={row}
+          tokens={tokens}
+          onPick={(k) => toggleCell(safeQuery, k)}
+          onOver={(k) => setHover(safeQuery, k)}
+        />
       </section>
       <section aria-label="Who looks at the key">
         {column === null || key === null ? (
-          <h4 className="muted">hover a cell to see who looks at its key</h4>
+          <h4 className="muted">hover a cell: who looks at its key</h4>
         ) : (
           <>
             <h4>
               key {key} <q>{tokens[key]?.text}</q> is seen by
             </h4>
-            <List items={column} tokens={tokens} onPick={(q) => toggleCell(q, key)} onOver={(q) => setHover(q, key)} />
+            <List
+              items={column}
+              tokens={tokens}
+              onPick={(q) => toggleCell(q, key)}
+              onOver={(q) => setHover(q, key)}
+            />
           </>
         )}
       </section>
+      <div className="link-foot">{children}</div>
     </div>
   )
 }
@@ -51,7 +68,12 @@ interface Item {
   readonly weight: number
 }
 
-function List(props: { items: readonly Item[]; tokens: readonly TokenView[]; onPick(i: number): void; onOver(i: number): void }) {
+function List(props: {
+  items: readonly Item[]
+  tokens: readonly TokenView[]
+  onPick(i: number): void
+  onOver(i: number): void
+}) {
   const { items, tokens, onPick, onOver } = props
   return (
     <ol className="links">

@@ -5,8 +5,8 @@
 import { usePattern, useRun } from '../../api/queries.ts'
 import { PatternChart } from '../../charts/pattern-chart.tsx'
 import type { Display } from '../../charts/pattern-pixels.ts'
-import { select, useSelection } from '../../state/store.ts'
 import { headName } from '../../state/selection.ts'
+import { select, useSelection } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
@@ -37,18 +37,23 @@ export function PatternPanel({ compact = false }: { compact?: boolean }) {
       </Empty>
     )
   const problem = run.error ?? loaded.error
-  if (problem) return <Failed error={problem} retry={() => void (run.refetch(), loaded.refetch())} />
-  if (!run.data || !loaded.data || loaded.data.run !== run.data.id) return <Waiting text="Reading the pattern…" />
+  if (problem)
+    return <Failed error={problem} retry={() => void Promise.all([run.refetch(), loaded.refetch()])} />
+  if (!run.data || !loaded.data || loaded.data.run !== run.data.id)
+    return <Waiting text="Reading the pattern…" />
 
   const display: Display = { theme, log, bos }
   const { pattern } = loaded.data
   const shown = headName(loaded.data)
   const views = run.data.views
   return (
-    <section className={compact ? 'pattern-panel is-compact' : 'pattern-panel'} aria-label={`Pattern of ${shown}`}>
+    <section
+      className={compact ? 'pattern-panel is-compact' : 'pattern-panel'}
+      aria-label={`Pattern of ${shown}`}
+    >
       <header className="pattern-head">
         <h3 className="pane-title">
-          {shown} <span>attention, rows sum to 1</span>
+          {shown} {!compact && <span>attention weight, rows sum to 1</span>}
         </h3>
         <span className="spacer" />
         <Segmented
@@ -61,8 +66,8 @@ export function PatternPanel({ compact = false }: { compact?: boolean }) {
           onChange={(next) => select({ log: next === 'log' })}
         />
         <span className="field">
-          <span title="The first position: attention that has nowhere to go often rests there. Hiding changes the picture only, never the data.">
-            first token
+          <span title="The first position (beginning of text): attention that has nowhere to go often rests there. Hiding it changes the picture only, never the data.">
+            BOS
           </span>
           <Segmented
             label="First token"
@@ -75,7 +80,12 @@ export function PatternPanel({ compact = false }: { compact?: boolean }) {
             onChange={(next) => select({ bos: next })}
           />
         </span>
-        <ExportMenu pattern={pattern} tokens={views} display={display} title={`${run.data.modelName} ${shown}`} />
+        <ExportMenu
+          pattern={pattern}
+          tokens={views}
+          display={display}
+          title={`${run.data.modelName} ${shown}`}
+        />
       </header>
       <div className="pattern-body">
         <div className="pattern-main">
@@ -86,13 +96,14 @@ export function PatternPanel({ compact = false }: { compact?: boolean }) {
             pattern={pattern}
             tokens={views}
             display={display}
-          />
-          <footer className="pattern-foot">
+            labels={compact ? 84 : 104}
+          >
             <ReadOut pattern={pattern} tokens={views} bos={bos} />
-            <Legend theme={theme} log={log} />
-          </footer>
+          </PatternChart>
         </div>
-        <LinkLists pattern={pattern} tokens={views} bos={bos} rows={compact ? 7 : 14} />
+        <LinkLists pattern={pattern} tokens={views} bos={bos} rows={compact ? 7 : 14}>
+          <Legend theme={theme} log={log} />
+        </LinkLists>
       </div>
     </section>
   )

@@ -3,9 +3,10 @@ import type { KeyboardEvent } from 'react'
 import { useModel, useScan, useThumbnails } from '../../api/queries.ts'
 import { Thumbnail } from '../../charts/thumbnail-sheet.tsx'
 import { formatScore, scoreLabel } from '../../state/rank.ts'
-import { getSelection, select, useSelection } from '../../state/store.ts'
 import { headName, sameHead } from '../../state/selection.ts'
+import { getSelection, select, useSelection } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
+import { range } from '../../ui/range.ts'
 import { walked } from '../heads/head-grid.tsx'
 import { PatternPanel } from './pattern-panel.tsx'
 
@@ -27,7 +28,7 @@ function HeadStrip() {
   const theme = useTheme()
   if (!model.data || !thumbnails.data) return <div className="head-strip" />
   const { spec } = model.data
-  const layers = Array.from({ length: spec.n_layers }, (_, i) => spec.n_layers - 1 - i)
+  const layers = range(spec.n_layers).reverse()
 
   const walk = (event: KeyboardEvent) => {
     const next = walked(event.key, getSelection().head, spec)
@@ -38,12 +39,18 @@ function HeadStrip() {
   }
 
   return (
-    <div className="head-strip" role="toolbar" aria-label="Heads" aria-orientation="vertical" onKeyDown={walk}>
+    <div
+      className="head-strip"
+      role="toolbar"
+      aria-label="Heads"
+      aria-orientation="vertical"
+      onKeyDown={walk}
+    >
       {layers.map((layer) => (
         <div key={layer} className="strip-layer">
           <span className="grid-label">L{layer}</span>
           <div className="strip-heads">
-            {Array.from({ length: spec.n_heads }, (_, head) => {
+            {range(spec.n_heads).map((head) => {
               const on = sameHead(selected, { layer, head })
               const value = scan.data?.heads[layer * spec.n_heads + head]?.scores[score]
               return (

@@ -2,8 +2,8 @@
 import type { TokenView } from '../../../core/checkpoint/types.ts'
 import type { Pattern } from '../../api/pattern.ts'
 import { shownWeight } from '../../charts/pattern-pixels.ts'
-import { useHover, useSelection } from '../../state/store.ts'
 import type { BosMode } from '../../state/selection.ts'
+import { useHover, useSelection } from '../../state/store.ts'
 import { preciseWeight } from './format.ts'
 
 interface Props {
@@ -20,7 +20,11 @@ export function ReadOut({ pattern, tokens, bos }: Props) {
   const query = hovering ? over.query : lockedQuery
   const key = hovering ? over.key : lockedKey
   if (query === null || key === null || query >= pattern.size || key >= pattern.size)
-    return <output className="read-out muted">{pattern.size} × {pattern.size} · hover a cell, click to lock it</output>
+    return (
+      <output className="read-out muted">
+        {pattern.size} × {pattern.size} · hover a cell, click to lock it
+      </output>
+    )
   const weight = shownWeight(pattern, query, key, bos)
   return (
     <output className="read-out">

@@ -5,6 +5,7 @@ export function parseIds(text: string, vocabulary: number): { ids: number[]; pro
   if (bad !== undefined) return { ids: [], problem: `“${bad}” is not a token id: ids are whole numbers.` }
   const ids = words.map(Number)
   const beyond = ids.find((id) => id >= vocabulary)
-  if (beyond !== undefined) return { ids: [], problem: `id ${beyond} is out of range: this model knows 0 to ${vocabulary - 1}.` }
+  if (beyond !== undefined)
+    return { ids: [], problem: `id ${beyond} is out of range: this model knows 0 to ${vocabulary - 1}.` }
   return { ids, problem: null }
 }

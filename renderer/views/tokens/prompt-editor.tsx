@@ -43,7 +43,9 @@ export function PromptEditor({ model, run, onClose }: Props) {
   const problem =
     (mode === 'ids' && ids !== '' ? parsed.problem : null) ??
     (mode === 'text' && tokens.isError ? tokens.error.message : null) ??
-    (running.error && !(running.error instanceof ApiFailure && running.error.code === 'cancelled') ? running.error.message : null)
+    (running.error && !(running.error instanceof ApiFailure && running.error.code === 'cancelled')
+      ? running.error.message
+      : null)
   const empty = mode === 'text' ? text === '' : parsed.ids.length === 0
   const shown = mode === 'text' ? (text === '' ? [] : (tokens.data?.tokens ?? [])) : []
 
@@ -65,16 +67,28 @@ export function PromptEditor({ model, run, onClose }: Props) {
           ]}
           onChange={setMode}
         />
+        {/* biome-ignore lint/a11y/noLabelWithoutControl: the checkbox inside is the control */}
         <label
           className={canBos && mode === 'text' ? 'check' : 'check is-disabled'}
-          title={canBos ? `Puts ${tokenizer.bosToken} in front; never twice.` : 'This tokenizer has no beginning-of-text token.'}
+          title={
+            canBos
+              ? `Puts ${tokenizer.bosToken} in front; never twice.`
+              : 'This tokenizer has no beginning-of-text token.'
+          }
         >
-          <Checkbox.Root className="checkbox" checked={bos} onCheckedChange={setBos} disabled={!canBos || mode === 'ids'}>
+          <Checkbox.Root
+            className="checkbox"
+            checked={bos}
+            onCheckedChange={setBos}
+            disabled={!canBos || mode === 'ids'}
+          >
             <Checkbox.Indicator className="checkbox-mark">✓</Checkbox.Indicator>
           </Checkbox.Root>
           beginning-of-text
         </label>
-        {tokenizer === null && <span className="muted">{model.tokenizerProblem ?? 'No tokenizer'}; give ids.</span>}
+        {tokenizer === null && (
+          <span className="muted">{model.tokenizerProblem ?? 'No tokenizer'}; give ids.</span>
+        )}
         <span className="spacer" />
         {problem && (
           <span className="problem" role="alert">
@@ -98,7 +112,11 @@ export function PromptEditor({ model, run, onClose }: Props) {
         autoFocus={onClose !== undefined}
         spellCheck={false}
         rows={2}
-        placeholder={mode === 'text' ? 'A text with a repeat: the second time, induction heads look back' : `ids from 0 to ${model.spec.d_vocab - 1}, for instance 0, 17, 42, 17`}
+        placeholder={
+          mode === 'text'
+            ? 'A text with a repeat: the second time, induction heads look back'
+            : `ids from 0 to ${model.spec.d_vocab - 1}, for instance 0, 17, 42, 17`
+        }
         value={mode === 'text' ? text : ids}
         onChange={(event) => (mode === 'text' ? setText : setIds)(event.target.value)}
         onKeyDown={(event) => {
@@ -106,7 +124,7 @@ export function PromptEditor({ model, run, onClose }: Props) {
           else if (event.key === 'Escape') onClose?.()
         }}
       />
-      <div className="editor-tokens" role="group" aria-label="Tokens and ids">
+      <div className="editor-tokens">
         {shown.map((t, i) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: a token is its position
           <span key={i} className={t.special ? 'id-chip is-special' : 'id-chip'}>
@@ -114,8 +132,12 @@ export function PromptEditor({ model, run, onClose }: Props) {
             <i>{t.id}</i>
           </span>
         ))}
-        {mode === 'ids' && !parsed.problem && <span className="muted small-text">{parsed.ids.length} ids</span>}
-        {mode === 'text' && shown.length > 0 && <span className="muted small-text">{shown.length} tokens</span>}
+        {mode === 'ids' && !parsed.problem && (
+          <span className="muted small-text">{parsed.ids.length} ids</span>
+        )}
+        {mode === 'text' && shown.length > 0 && (
+          <span className="muted small-text">{shown.length} tokens</span>
+        )}
       </div>
     </form>
   )

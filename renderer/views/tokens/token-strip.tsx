@@ -31,13 +31,25 @@ export function TokenStrip() {
         />
       ) : (
         <>
-          {run.data ? <Tokens run={run.data} /> : <div className="tokens tokens-empty">{run.isError ? run.error.message : ' '}</div>}
+          {run.data ? (
+            <Tokens run={run.data} />
+          ) : (
+            <div className="tokens tokens-empty">{run.isError ? run.error.message : ' '}</div>
+          )}
           <div className="strip-side">
-            <button type="button" className="button small" onClick={() => setEditing(true)} disabled={!model.data}>
+            <button
+              type="button"
+              className="button small"
+              onClick={() => setEditing(true)}
+              disabled={!model.data}
+            >
               Edit prompt
             </button>
             {run.data && (
-              <span className="muted small-text" title="Mean next-token loss over the predictions whose target is in the prompt, in nats.">
+              <span
+                className="muted small-text"
+                title="Mean next-token loss over the predictions whose target is in the prompt, in nats."
+              >
                 {run.data.views.length} tokens · loss {run.data.loss?.toFixed(2) ?? '–'}
               </span>
             )}
@@ -72,6 +84,7 @@ function Tokens({ run }: { run: RunDetail }) {
           const t = Number.isNaN(weight) ? 0 : rampPosition(weight, false)
           chip.style.background = t > 0.015 ? weightColor(theme, t) : ''
           chip.style.color = t > 0.015 ? (isDark(theme, t) ? '#fff' : '#16202f') : ''
+          chip.classList.toggle('is-tinted', t > 0.015)
           chip.classList.toggle('is-query', i === asking)
           chip.classList.toggle('is-key', i === (now.key ?? (now.query === null ? key : null)))
         }

@@ -1,0 +1,4 @@
+/** 0 … count - 1. */
+export function range(count: number): number[] {
+  return [...Array(count).keys()]
+}
