@@ -28,14 +28,20 @@ export function fromHalfBits(bits: number): number {
 
 type Positions = Uint8Array | Uint16Array | Uint32Array
 
-/** Edges by column; head i owns the edges `starts[i] … starts[i + 1] - 1`. */
+/** Edges by column. */
 export interface EdgeBlock {
-  readonly layers: Uint32Array
-  readonly heads: Uint32Array
-  readonly starts: Uint32Array
+  /** How many heads, and per head: layer, head, first edge. A head ends where the next begins. */
+  readonly heads: number
+  readonly directory: Uint32Array
+  readonly edges: number
   readonly query: Positions
   readonly key: Positions
   readonly weight: Uint16Array // float16 bits
+}
+
+/** The edges of the block's head `i` are those before this one, from `directory[3 i + 2]` on. */
+export function endOfHead(block: EdgeBlock, i: number): number {
+  return i + 1 < block.heads ? block.directory[3 * i + 5]! : block.edges
 }
 
 /** Collects the edges of one item, head after head. */
@@ -90,16 +96,13 @@ export function unpackEdges(blob: Uint8Array, edges: number, width: number): Edg
   const buffer = data.buffer as ArrayBuffer
   const heads = new Uint32Array(buffer, data.byteOffset, 1)[0]!
   const directory = new Uint32Array(buffer, data.byteOffset + 4, 3 * heads)
-  const column = (at: number) => Uint32Array.from({ length: heads }, (_, i) => directory[3 * i + at]!)
-  const starts = new Uint32Array(heads + 1).fill(edges)
-  starts.set(column(2))
   const weight = data.byteOffset + 4 + 12 * heads
   const query = weight + 2 * (edges + (edges % 2))
   const kind = positionsOf(width)
   return {
-    layers: column(0),
-    heads: column(1),
-    starts,
+    heads,
+    directory,
+    edges,
     query: new kind(buffer, query, edges),
     key: new kind(buffer, query + edges * width, edges),
     weight: new Uint16Array(buffer, weight, edges),

@@ -8,6 +8,7 @@
 import type Database from 'better-sqlite3'
 import { HeadscopeError } from '../errors.ts'
 import {
+  aligned,
   bytesPerWeight,
   type Codec,
   entriesOf,
@@ -17,12 +18,22 @@ import {
   rowStart,
   type StoredDtype,
 } from './codec.ts'
-import { EDGE_WEIGHT, type EdgeBlock, fromHalfBits, halfBits, unpackEdges } from './edges.ts'
+import { EDGE_WEIGHT, type EdgeBlock, endOfHead, halfBits, unpackEdges } from './edges.ts'
+import { collectHits, type HeadEntry, type Hits } from './hits.ts'
 import { layoutOfRow } from './runs.ts'
-import { keySequenceOf, sequenceOfAxis, stackOf } from './sequences.ts'
-import type { EdgeHit, EdgeQuery, EdgeSearch } from './types.ts'
+import { keySequenceOf, type SequenceName, sequenceOfAxis, stackOf } from './sequences.ts'
+import type { EdgeQuery, EdgeSearch } from './types.ts'
 
 const LARGEST = 0x7bff // the largest finite float16
+
+/** Below this share of all items each one is looked up; above it the blocks are read in the order of the file. */
+const LOOK_UP_SHARE = 0.25
+
+/** A wanted token that stands in more places than this is found faster in the prompts than in the index. */
+const COMMON = 5000
+
+/** Bytes of the file that a search maps: what SQLite allows at most. */
+const MAPPED = 0x7fff0000
 
 /** Throws `bad-request` for a threshold that is no weight. */
 export function searchEdges(db: Database.Database, query: EdgeQuery): EdgeSearch {
@@ -32,139 +43,194 @@ export function searchEdges(db: Database.Database, query: EdgeQuery): EdgeSearch
       'bad-request',
       `minWeight ${query.minWeight} is not a weight; give a number of 0 or more.`,
     )
+  // Reading through a map of the file takes a third of the time. It is left on: every new map costs its page faults.
+  db.pragma(`mmap_size = ${MAPPED}`)
   const places = placesOf(db, query)
-  const found = collect(query.limit ?? 100)
-  const source = least < EDGE_WEIGHT ? 'patterns' : 'edges'
-  const visit =
-    source === 'edges' ? edgeVisitor(db, query, halfBits(least)) : patternVisitor(db, query, halfBits(least))
-  for (const place of places) visit(place, found)
-  return { source, items: places.length, ...found.result() }
+  const found = collectHits(query.limit ?? 100)
+  if (least < EDGE_WEIGHT) {
+    visitPatterns(db, query, halfBits(least), places, found)
+    return { source: 'patterns', items: places.size, ...found.result() }
+  }
+  visitBlocks(db, query, halfBits(least), places, found)
+  return { source: 'edges', items: places.size, ...found.result() }
 }
 
 // --- Internal helpers ---
 
-interface Place {
-  run: number
-  item: number
-  contentHash: string | null
-  /** 1 where a wanted token stands; null when any token will do. */
-  flags(side: 'query' | 'key', sequence: 'main' | 'source'): Uint8Array | null
-}
+/** An item to look at: of a complete run, and holding every wanted token somewhere. */
+type Place = PlaceRow & { flags(side: 'query' | 'key', sequence: SequenceName): Uint8Array | null }
 
 interface PlaceRow {
-  run: number
-  item: number
-  content_hash: string | null
-  prompt: number
-  source: number | null
+  readonly run: number
+  readonly item: number
+  readonly contentHash: string | null
+  readonly prompt: number
+  readonly source: number | null
 }
 
-/** The items to look at: of complete runs, and holding every wanted token somewhere. */
-function placesOf(db: Database.Database, query: EdgeQuery): Place[] {
-  const sides = { query: positionsOf(db, query.query), key: positionsOf(db, query.key) }
+/** 1 where a wanted token stands, by prompt; prompts without one are absent. null when any token will do. */
+type Flags = Map<number, Uint8Array> | null
+
+const NONE = new Uint8Array(0)
+
+/** The items to look at, by `placeKey`. */
+function placesOf(db: Database.Database, query: EdgeQuery): Map<number, Place> {
+  const sides = { query: flagsOf(db, query.query), key: flagsOf(db, query.key) }
   const wanted = Object.values(sides).filter((side) => side !== null)
   // The rarer token says which prompts can hold both; without one, all can.
   const rarest = wanted.sort((a, b) => a.size - b.size)[0]
+  const few = rarest && rarest.size < COMMON
   const rows = db
-    .prepare<unknown[], PlaceRow>(
-      `SELECT m.run, m.item, c.content_hash, m.prompt, s.prompt AS source
+    .prepare<unknown[], [number, number, string | null, number, number | null]>(
+      `SELECT m.run, m.item, c.content_hash, m.prompt, s.prompt
        FROM run r JOIN run_item m ON m.run = r.id AND m.sequence = 'main'
        LEFT JOIN run_item s ON s.run = m.run AND s.item = m.item AND s.sequence = 'source'
        LEFT JOIN checkpoint c ON c.id = r.checkpoint
        WHERE r.complete = 1 AND (@edited OR r.edits = 0) AND (@run IS NULL OR r.id = @run)
          AND (@hash IS NULL OR c.content_hash = @hash)
-         ${rarest ? 'AND r.id IN (SELECT run FROM run_item WHERE prompt IN (SELECT value FROM json_each(@prompts)))' : ''}`,
+         ${few ? 'AND r.id IN (SELECT run FROM run_item WHERE prompt IN (SELECT value FROM json_each(@prompts)))' : ''}`,
     )
+    .raw()
     .all({
       edited: Number(query.edited ?? false),
       run: query.run ?? null,
       hash: query.contentHash ?? null,
-      ...(rarest ? { prompts: JSON.stringify([...rarest.keys()]) } : {}),
+      ...(few ? { prompts: JSON.stringify([...rarest.keys()]) } : {}),
     })
-  const holds = (row: PlaceRow) =>
-    wanted.every((side) => side.has(row.prompt) || (row.source !== null && side.has(row.source)))
-  return rows.filter(holds).map((row) => ({
-    run: row.run,
-    item: row.item,
-    contentHash: row.content_hash,
-    flags: (side, sequence) => {
-      const positions = sides[side]
-      if (positions === null) return null
-      const here = positions.get(sequence === 'main' ? row.prompt : row.source!) ?? []
-      const out = new Uint8Array(1 + (here.at(-1) ?? -1))
-      for (const pos of here) out[pos] = 1
-      return out
-    },
-  }))
+  const places = new Map<number, Place>()
+  for (const [run, item, contentHash, prompt, source] of rows) {
+    if (!wanted.every((side) => side.has(prompt) || (source !== null && side.has(source)))) continue
+    places.set(placeKey(run, item), {
+      run,
+      item,
+      contentHash,
+      prompt,
+      source,
+      flags(side, sequence) {
+        const flags = sides[side]
+        return flags && (flags.get(sequence === 'main' ? prompt : source!) ?? NONE)
+      },
+    })
+  }
+  return places
 }
 
-/** Where the wanted tokens stand, ascending, by prompt; null when any token will do. */
-function positionsOf(
-  db: Database.Database,
-  ids: readonly number[] | undefined,
-): Map<number, number[]> | null {
+/** Items of a run are fewer than a million. */
+function placeKey(run: number, item: number): number {
+  return run * 1_000_000 + item
+}
+
+function flagsOf(db: Database.Database, ids: readonly number[] | undefined): Flags {
   if (ids === undefined) return null
-  const found = new Map<number, number[]>()
-  const rows = db
-    .prepare<[string], [number, number]>(
-      'SELECT prompt, pos FROM token WHERE id IN (SELECT value FROM json_each(?)) ORDER BY prompt, pos',
+  const list = JSON.stringify(ids)
+  const isCommon = db
+    .prepare('SELECT 1 FROM token WHERE id IN (SELECT value FROM json_each(?)) LIMIT 1 OFFSET ?')
+    .pluck()
+    .get(list, COMMON)
+  return isCommon === undefined ? flagsByIndex(db, list) : flagsByReading(db, new Set(ids))
+}
+
+function flagsByIndex(db: Database.Database, list: string): Map<number, Uint8Array> {
+  const places = db
+    .prepare<[string], [prompt: number, pos: number]>(
+      'SELECT prompt, pos FROM token WHERE id IN (SELECT value FROM json_each(?)) ORDER BY prompt, pos DESC',
     )
     .raw()
-    .all(JSON.stringify(ids))
-  for (const [prompt, pos] of rows) {
-    const here = found.get(prompt)
-    if (here) here.push(pos)
-    else found.set(prompt, [pos])
+  const found = new Map<number, Uint8Array>()
+  for (const [prompt, pos] of places.all(list)) {
+    const flags = found.get(prompt) ?? new Uint8Array(pos + 1)
+    flags[pos] = 1
+    found.set(prompt, flags)
   }
   return found
 }
 
-type Found = ReturnType<typeof collect>
+function flagsByReading(db: Database.Database, wanted: ReadonlySet<number>): Map<number, Uint8Array> {
+  const found = new Map<number, Uint8Array>()
+  const prompts = db.prepare<[], [prompt: number, ids: Uint8Array]>('SELECT id, ids FROM prompt').raw()
+  for (const [prompt, blob] of prompts.all()) {
+    const data = aligned(blob, 4)
+    const tokens = new Int32Array(data.buffer, data.byteOffset, data.byteLength / 4)
+    let flags: Uint8Array | undefined
+    for (let pos = 0; pos < tokens.length; pos++) {
+      if (!wanted.has(tokens[pos]!)) continue
+      flags ??= new Uint8Array(tokens.length)
+      flags[pos] = 1
+    }
+    if (flags) found.set(prompt, flags)
+  }
+  return found
+}
 
-function edgeVisitor(db: Database.Database, query: EdgeQuery, least: number) {
-  const blocks = db.prepare<
-    [number, number],
-    { hook: string; edges: number; width: number; data: Uint8Array }
-  >('SELECT hook, edges, width, data FROM edge_block WHERE run = ? AND item = ?')
-  return (place: Place, found: Found): void => {
-    for (const row of blocks.all(place.run, place.item)) {
-      if (query.hook !== undefined && row.hook !== query.hook) continue
-      const block = unpackEdges(row.data, row.edges, row.width)
-      const atQuery = place.flags('query', sequenceOfAxis(row.hook, 'query')!)
-      const atKey = place.flags('key', keySequenceOf(row.hook, ['key']))
-      const kind = found.kind(place, row.hook)
-      for (let i = 0; i < block.heads.length; i++) {
-        const layer = block.layers[i]!
-        const head = block.heads[i]!
-        if (query.layer !== undefined && layer !== query.layer) continue
-        if (query.head !== undefined && head !== query.head) continue
-        visitHead(block, i, atQuery, atKey, least, kind(layer, head))
-      }
+type BlockRow = [run: number, item: number, hook: string, edges: number, width: number, data: Uint8Array]
+
+/** Packed edges of all places. */
+function visitBlocks(
+  db: Database.Database,
+  query: EdgeQuery,
+  least: number,
+  places: Map<number, Place>,
+  found: Hits,
+): void {
+  for (const [run, item, hook, edges, width, data] of blockRows(db, places)) {
+    const place = places.get(placeKey(run, item))
+    if (!place || (query.hook !== undefined && hook !== query.hook)) continue
+    const block = unpackEdges(data, edges, width)
+    const atQuery = place.flags('query', sequenceOfAxis(hook, 'query')!) ?? anywhere(width, block.query)
+    const atKey = place.flags('key', keySequenceOf(hook, ['key'])) ?? anywhere(width, block.key)
+    const entries = found.entries(place.contentHash, hook)
+    for (let i = 0; i < block.heads; i++) {
+      const layer = block.directory[3 * i]!
+      const head = block.directory[3 * i + 1]!
+      if (query.layer !== undefined && layer !== query.layer) continue
+      if (query.head !== undefined && head !== query.head) continue
+      visitHead(block, i, atQuery, atKey, least, found, place, entries(layer, head))
     }
   }
 }
 
+function* blockRows(db: Database.Database, places: Map<number, Place>): Iterable<BlockRow> {
+  const columns = 'SELECT run, item, hook, edges, width, data FROM edge_block'
+  const all = db.prepare('SELECT max(id) FROM edge_block').pluck().get() as number | null
+  if (places.size >= LOOK_UP_SHARE * (all ?? 0)) {
+    yield* db.prepare<[], BlockRow>(columns).raw().iterate()
+    return
+  }
+  const one = db.prepare<[number, number], BlockRow>(`${columns} WHERE run = ? AND item = ?`).raw()
+  for (const { run, item } of places.values()) yield* one.all(run, item)
+}
+
+/** All ones, for as many positions as a block of this width can name. */
+function anywhere(width: number, positions: Uint8Array | Uint16Array | Uint32Array): Uint8Array {
+  const needed = width < 4 ? 2 ** (8 * width) : 1 + Array.from(positions).reduce((a, b) => Math.max(a, b), 0)
+  if (ones.length < needed) ones = new Uint8Array(needed).fill(1)
+  return ones
+}
+let ones = new Uint8Array(256).fill(1)
+
 function visitHead(
-  { query, key, weight, starts }: EdgeBlock,
+  block: EdgeBlock,
   i: number,
-  atQuery: Uint8Array | null,
-  atKey: Uint8Array | null,
+  atQuery: Uint8Array,
+  atKey: Uint8Array,
   least: number,
-  tally: Tally,
+  found: Hits,
+  place: Place,
+  entry: HeadEntry,
 ): void {
-  const end = starts[i + 1]!
+  const { query, key, weight } = block
+  const end = endOfHead(block, i)
+  let { bar } = found // read once: a getter in the inner loop costs more than all the rest
   let count = 0
   let largest = 0
-  for (let e = starts[i]!; e < end; e++) {
+  for (let e = block.directory[3 * i + 2]!; e < end; e++) {
     const bits = weight[e]!
-    if (bits < least) continue
-    if (atQuery !== null && atQuery[query[e]!] !== 1) continue
-    if (atKey !== null && atKey[key[e]!] !== 1) continue
+    if (bits < least || atQuery[query[e]!] !== 1 || atKey[key[e]!] !== 1) continue
     count++
     if (bits > largest) largest = bits
-    if (bits > tally.bar()) tally.keep(query[e]!, key[e]!, bits)
+    if (bits > bar) bar = found.keep(place, entry, query[e]!, key[e]!, bits)
   }
-  tally.add(count, largest)
+  found.count(entry, count, largest)
 }
 
 interface HeadsRow {
@@ -179,14 +245,21 @@ interface HeadsRow {
   data: Uint8Array
 }
 
-function patternVisitor(db: Database.Database, query: EdgeQuery, least: number) {
+/** Stored patterns of all places: every weight is looked at, a hundred times as many bytes as the edges. */
+function visitPatterns(
+  db: Database.Database,
+  query: EdgeQuery,
+  least: number,
+  places: Map<number, Place>,
+  found: Hits,
+): void {
   const rows = db.prepare<unknown[], HeadsRow>(
     `SELECT hook, layer, head, heads, shape, codec, band, dtype, data FROM activation
      WHERE run = @run AND item = @item AND head IS NOT NULL AND (@layer IS NULL OR layer = @layer)
        AND (@head IS NULL OR (head <= @head AND head + heads > @head))`,
   )
-  return (place: Place, found: Found): void => {
-    const limits = { layer: query.layer ?? null, head: query.head ?? null }
+  const limits = { layer: query.layer ?? null, head: query.head ?? null }
+  for (const place of places.values()) {
     for (const row of rows.all({ run: place.run, item: place.item, ...limits })) {
       const stack = stackOf(row.hook)
       if (query.hook !== undefined && stack !== query.hook) continue
@@ -194,12 +267,12 @@ function patternVisitor(db: Database.Database, query: EdgeQuery, least: number) 
       const bytes = entriesOf(layout) * bytesPerWeight(row.dtype)
       const atQuery = place.flags('query', sequenceOfAxis(row.hook, 'query')!)
       const atKey = place.flags('key', keySequenceOf(row.hook, ['key']))
-      const kind = found.kind(place, stack)
+      const entries = found.entries(place.contentHash, stack)
       for (let h = 0; h < row.heads; h++) {
         if (query.head !== undefined && row.head + h !== query.head) continue
         const weights = floatsOf(row.data.subarray(h * bytes, (h + 1) * bytes), row.dtype)
         const bits = new Int16Array(Float16Array.from(weights).buffer)
-        visitPattern(bits, layout, atQuery, atKey, least, kind(row.layer, row.head + h))
+        visitPattern(bits, layout, atQuery, atKey, least, found, place, entries(row.layer, row.head + h))
       }
     }
   }
@@ -211,9 +284,12 @@ function visitPattern(
   atQuery: Uint8Array | null,
   atKey: Uint8Array | null,
   least: number,
-  tally: Tally,
+  found: Hits,
+  place: Place,
+  entry: HeadEntry,
 ): void {
   let at = 0
+  let { bar } = found // read once: a getter in the inner loop costs more than all the rest
   let count = 0
   let largest = 0
   for (let q = 0; q < layout.queries; q++) {
@@ -225,78 +301,8 @@ function visitPattern(
       if ((atQuery !== null && atQuery[q] !== 1) || (atKey !== null && atKey[k] !== 1)) continue
       count++
       if (b > largest) largest = b
-      if (b > tally.bar()) tally.keep(q, k, b)
+      if (b > bar) bar = found.keep(place, entry, q, k, b)
     }
   }
-  tally.add(count, largest)
-}
-
-interface Tally {
-  /** Bits at or below it are no longer among the strongest. */
-  bar(): number
-  keep(query: number, key: number, bits: number): void
-  /** Counts what one head of one item had. */
-  add(count: number, largest: number): void
-}
-
-/** Counts per head, and the strongest edges: ordered by weight, then by place, so that an answer never wavers. */
-function collect(limit: number) {
-  const heads = new Map<string, HeadEntry[]>()
-  let total = 0
-  let kept: (Omit<EdgeHit, 'weight'> & { bits: number })[] = []
-  let least = limit === 0 ? LARGEST : -1
-  const bar = () => least
-
-  function trim(): void {
-    kept.sort((a, b) => b.bits - a.bits || a.run - b.run || a.item - b.item)
-    kept = kept.slice(0, limit)
-    if (kept.length === limit && limit > 0) least = kept.at(-1)!.bits
-  }
-
-  /** Where the edges of one item and kind of attention are counted, head by head. */
-  function kind({ run, item, contentHash }: Place, hook: string): (layer: number, head: number) => Tally {
-    const name = `${contentHash} ${hook}`
-    const known = heads.get(name) ?? []
-    heads.set(name, known)
-    return (layer, head) => {
-      let entry = known.find((e) => e.layer === layer && e.head === head)
-      if (!entry) known.push((entry = { contentHash, hook, layer, head, count: 0, items: 0, bits: 0 }))
-      return {
-        bar,
-        keep: (query, key, bits) => {
-          kept.push({ run, item, hook, layer, head, query, key, bits })
-          if (kept.length >= 4 * limit + 1000) trim()
-        },
-        add: (count, largest) => {
-          total += count
-          entry.count += count
-          entry.items += Number(count > 0)
-          entry.bits = Math.max(entry.bits, largest)
-        },
-      }
-    }
-  }
-
-  function result() {
-    trim()
-    const ranked = [...heads.values()].flat().filter((entry) => entry.count > 0)
-    ranked.sort((a, b) => b.count - a.count || a.layer - b.layer || a.head - b.head)
-    return {
-      total,
-      heads: ranked.map(({ bits, ...entry }) => ({ ...entry, largest: fromHalfBits(bits) })),
-      examples: kept.map(({ bits, ...hit }) => ({ ...hit, weight: fromHalfBits(bits) })),
-    }
-  }
-
-  return { kind, result }
-}
-
-interface HeadEntry {
-  contentHash: string | null
-  hook: string
-  layer: number
-  head: number
-  count: number
-  items: number
-  bits: number
+  found.count(entry, count, largest)
 }
