@@ -70,6 +70,8 @@ test('refuses UTF-16, other encodings and anything but an object', () => {
   expect(() => readConfig(folder)).toThrow('config.json is written in UTF-16')
   writeFileSync(file, Buffer.from([0x22, 0xff, 0x22]))
   expect(() => readConfig(folder)).toThrow('config.json is not UTF-8')
+  writeFileSync(file, 'version https://git-lfs.github.com/spec/v1')
+  expect(() => readConfig(folder)).toThrow('config.json is a Git LFS pointer')
   writeFileSync(file, '[]')
   expect(() => readConfig(folder)).toThrow('config.json holds []')
   writeFileSync(file, '')

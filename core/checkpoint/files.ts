@@ -127,12 +127,30 @@ function decodeUtf8(bytes: Uint8Array, label: string): string {
   }
 }
 
+/** What lies in the place of a file by mistake, told by its first characters, and what to do then. */
+export function whatElse(text: string): { what: string; remedy: string } | null {
+  const convert = 'convert the weights to safetensors'
+  if (text.startsWith('version https://git-lfs')) {
+    return { what: 'a Git LFS pointer', remedy: 'run "git lfs pull" in the folder to get the weights' }
+  }
+  if (text.startsWith('PK\x03\x04')) return { what: 'a zip archive, as PyTorch writes', remedy: convert }
+  if (/^\s*<(!doctype|html|\?xml)/i.test(text)) {
+    return { what: 'a web page, saved by a download that failed', remedy: 'download the file again' }
+  }
+  if (text.startsWith('GGUF')) return { what: 'a GGUF file', remedy: convert }
+  if (text.startsWith('\x89HDF')) return { what: 'an HDF5 file', remedy: convert }
+  return null
+}
+
 /** A JSON file, strictly (see json.ts). */
 export function readJsonFile(folder: string, name: string): unknown {
   const text = readText(join(folder, name), name)
   if (text.trim() === '') {
     throw new HeadscopeError('bad-checkpoint', `${name} is empty; download it again.`)
   }
+  const other = whatElse(text)
+  if (other)
+    throw new HeadscopeError('bad-checkpoint', `${name} is ${other.what}, not JSON; ${other.remedy}.`)
   try {
     return parseJson(text)
   } catch (error) {

@@ -8,7 +8,7 @@ import { closeSync } from 'node:fs'
 import { basename } from 'node:path'
 import { HeadscopeError } from '../errors.ts'
 import { DTYPE_BITS } from './dtypes.ts'
-import { openFile, readExactly } from './files.ts'
+import { openFile, readExactly, whatElse } from './files.ts'
 import { isObject, JsonError, parseJson, shorten, show } from './json.ts'
 import type { TensorEntry } from './types.ts'
 
@@ -51,7 +51,7 @@ function bad(label: string, why: string, remedy = 'download the file again'): He
 
 function readHeaderText(fd: number, size: number, label: string): { text: string; dataStart: number } {
   const start = readExactly(fd, 0, Math.min(size, 64), label)
-  const other = whatElse(start)
+  const other = whatElse(Buffer.from(start).toString('latin1'))
   if (other) throw bad(label, `this is ${other.what}, not a safetensors file`, other.remedy)
   if (size < 8) throw bad(label, `the file has ${size} bytes, fewer than the 8 of the header length`)
   const length = new DataView(start.buffer).getBigUint64(0, true)
@@ -72,22 +72,6 @@ function readHeaderText(fd: number, size: number, label: string): { text: string
   } catch {
     throw bad(label, 'the header is not valid UTF-8')
   }
-}
-
-/** What people mistake for weights, by its first bytes, and what to do then. */
-function whatElse(start: Uint8Array): { what: string; remedy: string } | null {
-  const text = Buffer.from(start).toString('latin1')
-  const convert = 'convert the weights to safetensors'
-  if (text.startsWith('version https://git-lfs')) {
-    return { what: 'a Git LFS pointer', remedy: 'run "git lfs pull" in the folder to get the weights' }
-  }
-  if (text.startsWith('PK\x03\x04')) return { what: 'a zip archive, as PyTorch writes', remedy: convert }
-  if (/^\s*<(!doctype|html|\?xml)/i.test(text)) {
-    return { what: 'a web page, saved by a download that failed', remedy: 'download the file again' }
-  }
-  if (text.startsWith('GGUF')) return { what: 'a GGUF file', remedy: convert }
-  if (text.startsWith('\x89HDF')) return { what: 'an HDF5 file', remedy: convert }
-  return null
 }
 
 function parseHeader(text: string, label: string): { [key: string]: unknown } {

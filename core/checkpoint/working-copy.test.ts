@@ -17,7 +17,7 @@ import { readHeader } from './safetensors.ts'
 import { type TensorToWrite, writeSafetensors } from './safetensors-write.ts'
 import { readSafetensorsFile } from './tensor-data.ts'
 import type { BoundTensors } from './types.ts'
-import { weightFiles } from './working-copy.ts'
+import { checkWeightFiles, weightFiles } from './working-copy.ts'
 
 let folder: string
 let cacheDir: string
@@ -53,6 +53,11 @@ test('F32 weights are used where they lie, shards too', async () => {
   const raw = readFileSync(join(files.folder, location)).subarray(offset, offset + bytes)
   expect([...new Float32Array(Uint8Array.from(raw).buffer)]).toEqual([3, 4])
   expect(readdirSync(folder)).toEqual(['s1.safetensors', 's2.safetensors'])
+  expect(() => checkWeightFiles(files)).not.toThrow()
+  truncateSync(join(folder, 's2.safetensors'), offset + bytes - 1)
+  expect(() => checkWeightFiles(files)).toThrow('s2.safetensors became shorter')
+  rmSync(join(folder, 's1.safetensors'))
+  expect(() => checkWeightFiles(files)).toThrow('s1.safetensors does not exist')
 })
 
 test('other formats become one F32 copy in the cache, written once and rebuilt when damaged', async () => {

@@ -4,13 +4,13 @@
  * written once as F32 into the cache, keyed by content.
  * Cost of a copy: one pass at the speed of the disk, 16 MB of memory; none when it is there already.
  */
-import { closeSync } from 'node:fs'
+import { closeSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { HeadscopeError } from '../errors.ts'
 import { cachePart, defaultCacheDir } from './cache.ts'
 import { decodeFloats } from './dtypes.ts'
-import { type OpenFile, openFile, readExactly } from './files.ts'
+import { fileError, type OpenFile, openFile, readExactly } from './files.ts'
 import { encodeHeader, type TemporaryFile, temporaryFile, writeError } from './safetensors-write.ts'
 import type { BoundTensors, Progress, TensorEntry, WeightFiles, WeightSlice } from './types.ts'
 
@@ -39,7 +39,14 @@ export async function weightFiles(bound: BoundTensors, options: WeightFilesOptio
   const { head, offsets, size } = encodeHeader(
     entries.map(([canonical, entry]) => ({ name: canonical, shape: entry.shape, data: () => [] })),
   )
-  if (!isWhole(file, head, size)) await writeCopy(file, head, entries, options)
+  if (!isWhole(file, head, size)) {
+    try {
+      await writeCopy(file, head, entries, options)
+    } catch (error) {
+      // Another process may have been first, and its copy is as good (some systems do not replace an open file).
+      if (!isWhole(file, head, size)) throw error
+    }
+  }
   const tensors = new Map<string, WeightSlice>()
   entries.forEach(([canonical, entry], i) => {
     tensors.set(canonical, {
@@ -50,6 +57,32 @@ export async function weightFiles(bound: BoundTensors, options: WeightFilesOptio
     })
   })
   return { folder, tensors }
+}
+
+/**
+ * Checks that every file still reaches to the end of its tensors. To be called before a file is mapped: reading
+ * beyond the end of a mapped file kills the process.
+ * @throws HeadscopeError naming the file that became shorter or vanished
+ */
+export function checkWeightFiles({ folder, tensors }: WeightFiles): void {
+  const ends = new Map<string, number>()
+  for (const { location, offset, bytes } of tensors.values()) {
+    ends.set(location, Math.max(ends.get(location) ?? 0, offset + bytes))
+  }
+  for (const [location, end] of ends) {
+    let size: number
+    try {
+      size = statSync(join(folder, location)).size
+    } catch (error) {
+      throw fileError(location, error)
+    }
+    if (size < end) {
+      throw new HeadscopeError(
+        'bad-checkpoint',
+        `${location} became shorter since it was opened; open the checkpoint again.`,
+      )
+    }
+  }
 }
 
 /** F32 in one folder, each at an aligned place: nothing to copy. */
