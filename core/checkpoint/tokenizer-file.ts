@@ -4,10 +4,12 @@
  * A component that we cannot run exactly is refused by name: a guess would give other ids without an error.
  */
 import { HeadscopeError } from '../errors.ts'
+import { readTemplate } from './bos.ts'
 import { readJsonFile } from './files.ts'
 import { isObject, type JsonObject, shorten, show } from './json.ts'
 import { pieceStyle } from './piece-style.ts'
 import type { PieceStyle } from './pieces.ts'
+import { badTokenizer } from './tokenizer-error.ts'
 import { readVocabulary } from './vocabulary.ts'
 
 export interface AddedToken {
@@ -28,11 +30,6 @@ export interface TokenizerFile {
   readonly before: readonly number[]
   readonly after: readonly number[]
   readonly warnings: readonly string[]
-}
-
-/** The sentence of everything that is wrong with a tokenizer file. */
-export function badTokenizer(why: string, remedy = 'download it again'): HeadscopeError {
-  return new HeadscopeError('bad-checkpoint', `tokenizer.json: ${why}; ${remedy}.`)
 }
 
 const SUPPORTED: ReadonlyMap<string, ReadonlySet<string>> = new Map([
@@ -208,57 +205,6 @@ function readAdded(value: unknown, words: ReadonlyMap<string, number>): AddedTok
 function readUnk(model: JsonObject, ids: ReadonlyMap<string, number>): number | null {
   if (model.type === 'Unigram') return typeof model.unk_id === 'number' ? model.unk_id : null
   return typeof model.unk_token === 'string' ? (ids.get(model.unk_token) ?? null) : null
-}
-
-function readTemplate(
-  processors: readonly JsonObject[],
-  ids: ReadonlyMap<string, number>,
-): { before: number[]; after: number[] } {
-  let before: number[] = []
-  let after: number[] = []
-  const idOf = (value: unknown): number => {
-    const id = typeof value === 'string' ? ids.get(value) : undefined
-    if (id === undefined)
-      throw badTokenizer(`the post_processor adds ${show(value)}, which is not in the vocabulary`)
-    return id
-  }
-  for (const processor of processors) {
-    if (processor.type === 'BertProcessing' || processor.type === 'RobertaProcessing') {
-      const [cls, sep] = [processor.cls, processor.sep].map((pair) =>
-        idOf(Array.isArray(pair) ? pair[0] : pair),
-      )
-      before = [cls!, ...before]
-      after = [...after, sep!]
-    } else if (processor.type === 'TemplateProcessing') {
-      const template = readSingle(processor, idOf)
-      before = [...template.before, ...before]
-      after = [...after, ...template.after]
-    }
-  }
-  return { before, after }
-}
-
-function readSingle(
-  processor: JsonObject,
-  idOf: (value: unknown) => number,
-): { before: number[]; after: number[] } {
-  const { single, special_tokens: specials } = processor
-  if (!Array.isArray(single))
-    throw badTokenizer(`the post_processor has the template ${show(single)}, but it must be a list`)
-  const before: number[] = []
-  const after: number[] = []
-  let reached = false
-  for (const item of single) {
-    if (isObject(item) && isObject(item.Sequence)) reached = true
-    else if (isObject(item) && isObject(item.SpecialToken)) {
-      const name = item.SpecialToken.id
-      const spelt = isObject(specials) && typeof name === 'string' ? specials[name] : undefined
-      const ids = isObject(spelt) && Array.isArray(spelt.tokens) ? spelt.tokens.map(idOf) : [idOf(name)]
-      ;(reached ? after : before).push(...ids)
-    } else throw badTokenizer(`the post_processor holds ${show(item)}, but must hold tokens and the text`)
-  }
-  if (!reached) throw badTokenizer('the post_processor has a template without the text')
-  return { before, after }
 }
 
 /** Parts that run, but not in every last detail as the reference does. */

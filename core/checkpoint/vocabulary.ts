@@ -5,34 +5,34 @@
  */
 import { HeadscopeError } from '../errors.ts'
 import { isObject, type JsonObject, show } from './json.ts'
+import { badTokenizer } from './tokenizer-error.ts'
 
 /** Ids beyond this are a mistake: the largest vocabularies have some 300,000. */
 const MAX_ID = 1 << 24
-
-function bad(why: string): HeadscopeError {
-  return new HeadscopeError('bad-checkpoint', `tokenizer.json: ${why}; download it again.`)
-}
 
 /** Reads `model.vocab`, and `model.merges` of a BPE model. @throws HeadscopeError naming the word */
 export function readVocabulary(model: JsonObject): Map<string, number> {
   refuseUnknownSwitches(model)
   const ids = model.type === 'Unigram' ? readPieces(model) : readWords(model)
-  if (ids.size === 0) throw bad('the vocabulary (model.vocab) is empty')
+  if (ids.size === 0) throw badTokenizer('the vocabulary (model.vocab) is empty')
   if (model.type === 'BPE') checkMerges(model.merges, ids)
   return ids
 }
 
 function readWords(model: JsonObject): Map<string, number> {
   const { vocab } = model
-  if (!isObject(vocab)) throw bad(`model.vocab is ${show(vocab)}, but must be an object of words and ids`)
+  if (!isObject(vocab))
+    throw badTokenizer(`model.vocab is ${show(vocab)}, but must be an object of words and ids`)
   const ids = new Map<string, number>()
   const words = new Map<number, string>()
   for (const [word, id] of Object.entries(vocab)) {
     if (!Number.isSafeInteger(id) || (id as number) < 0 || (id as number) > MAX_ID) {
-      throw bad(`the id of ${show(word)} is ${show(id)}, but ids are whole numbers from 0 to ${MAX_ID}`)
+      throw badTokenizer(
+        `the id of ${show(word)} is ${show(id)}, but ids are whole numbers from 0 to ${MAX_ID}`,
+      )
     }
     const other = words.get(id as number)
-    if (other !== undefined) throw bad(`${show(other)} and ${show(word)} have the same id ${id}`)
+    if (other !== undefined) throw badTokenizer(`${show(other)} and ${show(word)} have the same id ${id}`)
     words.set(id as number, word)
     ids.set(word, id as number)
   }
@@ -42,14 +42,14 @@ function readWords(model: JsonObject): Map<string, number> {
 function readPieces(model: JsonObject): Map<string, number> {
   const { vocab, unk_id: unk } = model
   if (!Array.isArray(vocab))
-    throw bad(`model.vocab is ${show(vocab)}, but a Unigram model has a list of words and scores`)
+    throw badTokenizer(`model.vocab is ${show(vocab)}, but a Unigram model has a list of words and scores`)
   const ids = new Map<string, number>()
   vocab.forEach((pair, id) => {
     const [word, score] = Array.isArray(pair) ? pair : []
     if (typeof word !== 'string' || typeof score !== 'number' || !Number.isFinite(score)) {
-      throw bad(`model.vocab holds ${show(pair)}, but must hold pairs of a word and a score`)
+      throw badTokenizer(`model.vocab holds ${show(pair)}, but must hold pairs of a word and a score`)
     }
-    if (ids.has(word)) throw bad(`the word ${show(word)} is listed twice`)
+    if (ids.has(word)) throw badTokenizer(`the word ${show(word)} is listed twice`)
     ids.set(word, id)
   })
   if (
@@ -57,13 +57,13 @@ function readPieces(model: JsonObject): Map<string, number> {
     unk !== undefined &&
     !(Number.isSafeInteger(unk) && (unk as number) >= 0 && (unk as number) < vocab.length)
   ) {
-    throw bad(`model.unk_id is ${show(unk)}, but the vocabulary has ${vocab.length} words`)
+    throw badTokenizer(`model.unk_id is ${show(unk)}, but the vocabulary has ${vocab.length} words`)
   }
   return ids
 }
 
 function checkMerges(merges: unknown, ids: ReadonlyMap<string, number>): void {
-  if (!Array.isArray(merges)) throw bad(`model.merges is ${show(merges)}, but must be a list`)
+  if (!Array.isArray(merges)) throw badTokenizer(`model.merges is ${show(merges)}, but must be a list`)
   for (const merge of merges) {
     const parts = typeof merge === 'string' ? merge.split(' ') : merge
     if (
@@ -71,12 +71,14 @@ function checkMerges(merges: unknown, ids: ReadonlyMap<string, number>): void {
       parts.length !== 2 ||
       !parts.every((part) => typeof part === 'string' && part !== '')
     ) {
-      throw bad(`the merge ${show(merge)} does not have two parts`)
+      throw badTokenizer(`the merge ${show(merge)} does not have two parts`)
     }
     const [left, right] = parts as [string, string]
     for (const part of [left, right, left + right]) {
       if (!ids.has(part)) {
-        throw bad(`the merge ${show(merge)} needs the token ${show(part)}, which is not in the vocabulary`)
+        throw badTokenizer(
+          `the merge ${show(merge)} needs the token ${show(part)}, which is not in the vocabulary`,
+        )
       }
     }
   }
