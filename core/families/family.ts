@@ -30,6 +30,8 @@ export interface FamilyModel {
   readonly state: StateAxes
   /** The embedding, and the tensor of an unembedding of its own: which one is used is decided on the file. */
   readonly head: { readonly embedding: string; readonly own: string; readonly tie: boolean }
+  /** Tensor of b_O, the bias that attention adds whatever its heads do; null where there is none. */
+  outputBias(layer: number): string | null
   /** ids (and positions) → what enters block 0. */
   embed(g: Builder): BlockState
   block(g: Builder, layer: number, state: BlockState): BlockState

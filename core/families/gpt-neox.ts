@@ -114,6 +114,8 @@ function read(config: RawConfig): FamilyModel {
       ],
     },
 
+    outputBias: (l) => (bias ? `layers.${l}.attention.dense.bias` : null),
+
     embed: (g) => ({ resid: embed(g, { tokens: 'embed_in.weight' }) }),
 
     block(g, l, { resid }) {

@@ -95,6 +95,8 @@ function read(config: RawConfig): FamilyModel {
       ],
     },
 
+    outputBias: (l) => `h.${l}.attn.c_proj.bias`,
+
     embed: (g) => ({ resid: embed(g, { tokens: 'wte.weight', positions: 'wpe.weight' }) }),
 
     block(g, l, { resid }) {

@@ -117,6 +117,8 @@ function read(config: RawConfig): FamilyModel {
       ],
     },
 
+    outputBias: (l) => (bias ? `layers.${l}.self_attn.o_proj.bias` : null),
+
     embed: (g) => ({ resid: embed(g, { tokens: 'embed_tokens.weight' }) }),
 
     block(g, l, { resid }) {

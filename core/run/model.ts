@@ -8,6 +8,7 @@ import {
   contentHash,
   openCheckpoint,
   type Progress,
+  readTensor,
   type Tokenizer,
   weightFiles,
 } from '../checkpoint/index.ts'
@@ -53,6 +54,8 @@ export interface Model {
   /** One pass over one prompt or a batch. */
   run(ids: readonly number[] | readonly (readonly number[])[], options?: RunOptions): Promise<Run>
   generate(ids: readonly number[], options?: GenerateOptions): Promise<Generated>
+  /** A tensor of the weights by canonical name, as float32. */
+  weight(name: string): Float32Array
   /** The machinery below, for analyses and interventions. `sweep` repacks weights: for long sweeps only. */
   engine(mode?: SessionMode): Engine
   close(): Promise<void>
@@ -130,6 +133,11 @@ export async function openModel(path: string, options: OpenOptions = {}): Promis
       })
     },
     generate: (ids, generation) => generate(opened.engine(), ids, generation),
+    weight(name) {
+      const entry = bound.tensors.get(name)
+      if (!entry) throw new HeadscopeError('bad-request', `This model has no tensor ${name}.`)
+      return readTensor(entry)
+    },
     engine(mode = 'explore') {
       const known = engines.get(mode)
       if (known) return known

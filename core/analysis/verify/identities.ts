@@ -1,0 +1,175 @@
+/**
+ * Identities that hold on every correct run of a checkpoint, whatever its weights. They hold with a wrong rotary base
+ * or activation too: only a reference (golden.ts) says "matches". Each function measures one on captured tensors.
+ */
+import { blockHook } from '../../graph/hook-names.ts'
+import { decoderOf, type LayerSpec } from '../../graph/model-spec.ts'
+import type { Tensor } from '../../graph/tensor.ts'
+import type { Model } from '../../run/model.ts'
+import { dependsOnLength } from '../../run/rope-tables.ts'
+import { type Check, difference, measured, notApplicable } from './check.ts'
+import type { Probe } from './probe.ts'
+
+type Captures = ReadonlyMap<string, Tensor>
+
+/** Σ over keys of A[q, k] = 1 for every query. */
+export function patternRows(model: Model, captures: Captures): Check {
+  return overLayers('pattern rows sum to 1', model, (_, layer) => {
+    const { data, shape } = captures.get(blockHook(layer, 'attn.hook_pattern'))!
+    const keys = shape.at(-1)!
+    let worst = 0
+    for (let row = 0; row < data.length / keys; row++) {
+      let sum = 0
+      for (let key = 0; key < keys; key++) sum += data[row * keys + key]!
+      worst = larger(worst, Math.abs(sum - 1))
+    }
+    return worst
+  })
+}
+
+/** Each coordinate of o lies between the smallest and the largest visible v. */
+export function outputHull(model: Model, captures: Captures): Check {
+  return overLayers('o lies between the visible values', model, (spec, layer) => {
+    const z = captures.get(blockHook(layer, 'attn.hook_z'))!.data // [1, pos, head, d_head]
+    const v = captures.get(blockHook(layer, 'attn.hook_v'))!.data // [1, pos, kv_head, d_head]
+    const pattern = captures.get(blockHook(layer, 'attn.hook_pattern'))!
+    const length = pattern.shape[2]!
+    const group = spec.nHeads / spec.nKvHeads
+    const size = v.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-30)
+    let worst = 0
+    for (let head = 0; head < spec.nHeads; head++)
+      for (let query = 0; query < length; query++)
+        for (let d = 0; d < spec.dHead; d++) {
+          let low = Number.POSITIVE_INFINITY
+          let high = Number.NEGATIVE_INFINITY
+          for (let key = 0; key < length; key++) {
+            if (pattern.data[(head * length + query) * length + key] === 0) continue
+            const value = v[(key * spec.nKvHeads + Math.floor(head / group)) * spec.dHead + d]!
+            low = Math.min(low, value)
+            high = Math.max(high, value)
+          }
+          const o = z[(query * spec.nHeads + head) * spec.dHead + d]!
+          worst = larger(worst, Math.max(low - o, o - high, 0) / size)
+        }
+    return worst
+  })
+}
+
+/** Rotation keeps lengths: over the rotated dimensions |rot_q| = attention factor · |q|. */
+export function rotationLengths(model: Model, captures: Captures): Check {
+  const name = 'rotary keeps the length of queries'
+  if (model.spec.ropes.length === 0) return notApplicable(name, 'this family has no rotary embedding')
+  return overLayers(name, model, (spec, layer) => {
+    if (spec.rope === null) return 0
+    const rope = model.spec.ropes[spec.rope]!
+    const factor = rope.scaling.type === 'yarn' ? rope.scaling.attention : 1
+    const q = captures.get(blockHook(layer, 'attn.hook_q'))!.data
+    const rotated = captures.get(blockHook(layer, 'attn.hook_rot_q'))!.data
+    let worst = 0
+    for (let at = 0; at < q.length; at += spec.dHead) {
+      const before = factor * length(q, at, rope.dims)
+      worst = larger(worst, Math.abs(length(rotated, at, rope.dims) - before) / Math.max(before, 1e-30))
+    }
+    return worst
+  })
+}
+
+/** resid_post = resid_pre + attn_out + mlp_out, in pre-norm and parallel blocks. */
+export function residualSum(model: Model, captures: Captures): Check {
+  return overLayers('resid_post = resid_pre + attn_out + mlp_out', model, (_, layer) => {
+    const part = (local: string) => captures.get(blockHook(layer, local))!.data
+    const attn = part('hook_attn_out')
+    const mlp = part('hook_mlp_out')
+    const sum = part('hook_resid_pre').map((value, i) => value + attn[i]! + mlp[i]!)
+    return difference(sum, part('hook_resid_post'))
+  })
+}
+
+/** Σ_h result_h + b_O = hook_attn_out. */
+export function headSum(model: Model, captures: Captures): Check {
+  return overLayers('sum of head results + b_O = attn_out', model, (spec, layer) => {
+    const result = captures.get(blockHook(layer, 'attn.hook_result'))!.data // [1, pos, head, d_model]
+    const out = captures.get(blockHook(layer, 'hook_attn_out'))!.data
+    const name = model.engine().model.outputBias(layer)
+    const bias = name ? model.weight(name) : null
+    const width = model.spec.dModel
+    const sum = out.map((_, i) => {
+      const pos = Math.floor(i / width)
+      const d = i % width
+      let total = bias ? bias[d]! : 0
+      for (let head = 0; head < spec.nHeads; head++) total += result[(pos * spec.nHeads + head) * width + d]!
+      return total
+    })
+    return difference(sum, out)
+  })
+}
+
+/** Prefill and decode on the cache = one pass. */
+export async function decodeEqualsPass(probe: Probe, captures: Captures, ids: readonly number[]): Promise<Check> {
+  const name = 'prefill + decode = one pass'
+  const why = lengthDependent(probe.model)
+  if (why) return notApplicable(name, why)
+  return measured(name, difference(await probe.decoded(ids, 3), captures.get('logits')!.data))
+}
+
+/** run(prefix) = prefix of run(whole). */
+export async function prefix(probe: Probe, captures: Captures, ids: readonly number[]): Promise<Check> {
+  const name = 'run(prefix) = prefix of run(whole)'
+  const why = lengthDependent(probe.model)
+  if (why) return notApplicable(name, why)
+  const short = (await probe.capture(ids.slice(0, -2))).get('logits')!.data
+  return measured(name, difference(short, captures.get('logits')!.data.slice(0, short.length)))
+}
+
+/** Moving all positions leaves patterns unchanged where only distances count. */
+export async function shift(probe: Probe, captures: Captures, ids: readonly number[]): Promise<Check> {
+  const name = 'shifting all positions leaves patterns unchanged'
+  if (probe.model.spec.positional === 'learned')
+    return notApplicable(name, 'learned positions are absolute')
+  const why = lengthDependent(probe.model)
+  if (why) return notApplicable(name, why)
+  const moved = await probe.shifted(ids, 5)
+  const worst = moved.reduce(
+    (most, data, layer) => larger(most, difference(data, captures.get(blockHook(layer, 'attn.hook_pattern'))!.data)),
+    0,
+  )
+  return measured(name, worst)
+}
+
+/** A restart from a block border, and from a position, = the full run. */
+export async function restarts(probe: Probe, captures: Captures, ids: readonly number[]): Promise<Check[]> {
+  const { layers } = decoderOf(probe.model.spec)
+  const last = captures.get(blockHook(layers.length - 1, 'hook_resid_post'))!.data
+  const layer = Math.floor(layers.length / 2)
+  const pos = Math.floor(ids.length / 2)
+  const border = difference(await probe.restarted(ids, layer, 0), last)
+  const inside = difference(await probe.restarted(ids, layer, pos), last.slice(pos * probe.model.spec.dModel))
+  return [
+    measured('restart from a block border = the full run', border),
+    measured('restart from a position = the full run', inside),
+  ]
+}
+
+// --- Internal helpers ---
+
+function overLayers(name: string, model: Model, error: (spec: LayerSpec, layer: number) => number): Check {
+  const worst = decoderOf(model.spec).layers.reduce((most, spec, layer) => larger(most, error(spec, layer)), 0)
+  return measured(name, worst)
+}
+
+/** The larger of two, NaN if either is. */
+function larger(a: number, b: number): number {
+  return Number.isNaN(a) || Number.isNaN(b) ? Number.NaN : Math.max(a, b)
+}
+
+function length(data: Float32Array, from: number, count: number): number {
+  let sum = 0
+  for (let i = from; i < from + count; i++) sum += data[i]! ** 2
+  return Math.sqrt(sum)
+}
+
+function lengthDependent(model: Model): string | null {
+  return model.spec.ropes.some(dependsOnLength)
+    ? 'the rotary table of this model changes with the length of the run'
+    : null
+}

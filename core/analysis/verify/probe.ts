@@ -1,0 +1,84 @@
+/** What the identities measure with. A test puts a broken probe in its place and sees the check fail. */
+import type { Tensor } from '../../graph/tensor.ts'
+import type { Model } from '../../run/model.ts'
+import { runPass } from '../../run/pass.ts'
+import { logitsOf } from '../../run/predictions.ts'
+import { baseRun, restart } from '../../run/restart.ts'
+
+export interface Probe {
+  readonly model: Model
+  /** Every hook of one run, and the logits. */
+  capture(ids: readonly number[]): Promise<ReadonlyMap<string, Tensor>>
+  /** Logits of every position, the last `decoded` of them one by one on the cache. [pos, d_vocab] */
+  decoded(ids: readonly number[], decoded: number): Promise<Float32Array>
+  /** Patterns of every layer with all positions moved by `shift`. */
+  shifted(ids: readonly number[], shift: number): Promise<Float32Array[]>
+  /** The last residual of rows pos … T - 1, from a restart at (layer, pos). */
+  restarted(ids: readonly number[], layer: number, pos: number): Promise<Float32Array>
+}
+
+/** The probe of a model. */
+export function probeOf(model: Model): Probe {
+  const engine = model.engine()
+  return {
+    model,
+    async capture(ids) {
+      const run = await model.run(ids, { capture: ['*', 'logits'], top: 0 })
+      return new Map(run.captured.map((name) => [name, run.get(name)]))
+    },
+    async decoded(ids, count) {
+      const parts: Float32Array[] = []
+      let past: Awaited<ReturnType<typeof runPass>>['keyValues'] = []
+      for (let start = 0; start < ids.length; ) {
+        const end = start === 0 ? ids.length - count : start + 1
+        const { state, keyValues } = await runPass(engine, {
+          ids: [ids.slice(start, end)],
+          lengths: [end],
+          start,
+          total: end,
+          past,
+          wanted: new Set(),
+          edits: [],
+          keepKeyValues: true,
+        })
+        past = keyValues
+        parts.push((await logitsOf(engine, state.get('resid')!, start, [])).data)
+        start = end
+      }
+      return joined(parts)
+    },
+    async shifted(ids, shift) {
+      const patterns: Float32Array[] = []
+      const hooks = model.hooks.filter((hook) => hook.name.endsWith('attn.hook_pattern'))
+      await runPass(engine, {
+        ids: [ids],
+        lengths: [ids.length],
+        start: 0,
+        total: ids.length,
+        shift,
+        wanted: new Set(hooks.map((hook) => hook.name)),
+        edits: [],
+        onTensor: (_, tensor) => {
+          patterns.push(tensor.data)
+        },
+      })
+      return patterns
+    },
+    async restarted(ids, layer, pos) {
+      const base = await baseRun(engine, [ids])
+      return (await restart(engine, base, { layer, pos, edits: [] })).get('resid')!.data
+    },
+  }
+}
+
+// --- Internal helpers ---
+
+function joined(parts: readonly Float32Array[]): Float32Array {
+  const whole = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0))
+  let at = 0
+  for (const part of parts) {
+    whole.set(part, at)
+    at += part.length
+  }
+  return whole
+}
