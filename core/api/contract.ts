@@ -197,7 +197,8 @@ export interface JobStarted {
 }
 
 /**
- * GET /api/jobs: what waits, runs, or ended lately. `event` is the newest one. The stream of events repeats the newest
+ * GET /api/jobs: what waits, runs, or ended lately. `event` is the newest one, but a done event has
+ * result null here. The stream of events repeats the newest
  * event first and ends after done, failed or cancelled: close it then. A job that waits has total 0 in its progress.
  */
 export interface JobSummary {

@@ -110,7 +110,7 @@ export function createJobQueue(): JobQueue {
       void next()
       return id
     },
-    list: () => [...jobs.values()].map(({ id, label, event }) => ({ job: id, label, event })),
+    list: () => [...jobs.values()].map(({ id, label, event }) => ({ job: id, label, event: light(event) })),
     follow(id, listener) {
       const job = find(id)
       job.listeners.add(listener)
@@ -122,6 +122,11 @@ export function createJobQueue(): JobQueue {
       for (const job of [...jobs.values()]) if (!job.ended) cancel(job)
     },
   }
+}
+
+/** Results can be large, and a list is asked for often: the stream has them. */
+function light(event: JobEvent): JobEvent {
+  return event.type === 'done' ? { type: 'done', result: null } : event
 }
 
 function starting(label: string): JobEvent {

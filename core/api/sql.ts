@@ -6,7 +6,7 @@ import { body } from './http.ts'
 import { sqlBody } from './schemas.ts'
 
 export function sqlRoutes({ workspace }: ApiDeps) {
-  return new Hono().post('/', body<SqlRequest>(sqlBody), (c) =>
-    c.json<SqlReply>(workspace.sql(c.req.valid('json').sql)),
+  return new Hono().post('/', body<SqlRequest>(sqlBody), async (c) =>
+    c.json<SqlReply>(await workspace.sql(c.req.valid('json').sql, c.req.raw.signal)),
   )
 }

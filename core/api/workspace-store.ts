@@ -8,13 +8,12 @@ import { openStore } from '../store/capture-store.ts'
 import { bytesPerWeight, rowLength, rowStart } from '../store/codec.ts'
 import type { PatternBytes, RunSummary, StoredItem } from '../store/types.ts'
 import type { SpecSummary, StoredRun } from './contract.ts'
-import { openReadOnlySql } from './read-only-sql.ts'
+import { askSql } from './sql-process.ts'
 import type { WorkspaceReads } from './workspace.ts'
 
 /** Opens an existing workspace for reading. Throws not-found or bad-store. */
 export function openWorkspace(path: string): WorkspaceReads {
   const store = openStore(path, { readonly: true })
-  const sql = openReadOnlySql(path)
   return {
     prompts: () => store.listPrompts().map(({ id, text, ids }) => ({ id, text, ids })),
     runs: () => store.listRuns().map(summary),
@@ -58,11 +57,8 @@ export function openWorkspace(path: string): WorkspaceReads {
       const { definitions, settings, heads, loss, warnings } = scan
       return { definitions, settings, heads, loss, warnings }
     },
-    sql: (text) => sql.query(text),
-    close() {
-      sql.close()
-      store.close()
-    },
+    sql: (text, signal) => askSql(path, text, signal ? { signal } : {}),
+    close: () => store.close(),
   }
 }
 

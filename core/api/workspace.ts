@@ -23,6 +23,6 @@ export interface WorkspaceReads {
   residual(id: number, hook: string): StoredTensor
   /** The newest scan of the checkpoint with these weights, or null. */
   newestScan(contentHash: string): Omit<ScanReply, 'model'> | null
-  sql(text: string): SqlReply
+  sql(text: string, signal?: AbortSignal): Promise<SqlReply>
   close(): void
 }

@@ -49,7 +49,7 @@ beforeAll(async () => {
       thumbnails: absent,
       residual: absent,
       newestScan: () => null,
-      sql: () => {
+      sql: async () => {
         throw new TypeError('x is not a function')
       },
       close: () => {},

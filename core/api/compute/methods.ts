@@ -3,6 +3,8 @@
  * those of the functions. In: the messages of contract.ts, with the model's folder in
  * place of its name. Out: plain data. Models stay open in a small cache.
  */
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
 import type { ScanResult } from '../../analysis/types.ts'
 import type { TokenView } from '../../checkpoint/types.ts'
 import { HeadscopeError } from '../../errors.ts'
@@ -44,7 +46,7 @@ export function createMethods<M extends EngineModel>(
   options: MethodOptions = {},
 ) {
   const { openRun } = workspace
-  const models = createModelCache((path) => engine.openModel(path, options), OPEN_MODELS)
+  const models = createModelCache((path) => engine.openModel(path, options), OPEN_MODELS, filesOf)
   /** Hashes that the background pass has finished, by folder; forgotten with the worker. */
   const hashes = new WeakMap<M, string>()
 
@@ -197,5 +199,21 @@ function prediction(model: EngineModel, run: Run, pos: number): NamedPrediction 
     pos,
     top: top.map(({ id, prob, logit }) => ({ token: view(model, [id])[0]!, prob, logit })),
     loss: item.loss,
+  }
+}
+
+/** Size and time of the files of a checkpoint folder: what changes when another checkpoint is written over it. */
+function filesOf(folder: string): string {
+  try {
+    return readdirSync(folder)
+      .filter((name) => /\.(json|safetensors|model|txt)$/.test(name))
+      .map((name) => {
+        const { ino, size, mtimeMs } = statSync(join(folder, name))
+        return `${name} ${ino} ${size} ${mtimeMs}`
+      })
+      .sort()
+      .join('\n')
+  } catch {
+    return '' // opening it says what is wrong
   }
 }

@@ -39,4 +39,22 @@ describe('model cache', () => {
     await expect(cache.use('bad', () => 1)).rejects.toThrow('bad folder')
     expect(log).toEqual(['open bad', 'open bad'])
   })
+
+  it('opens again when the files have changed, and closes the old one after its last user', async () => {
+    const { log, open } = fakes()
+    let stamp = '1'
+    const cache = createModelCache(open, 2, () => stamp)
+    let release = () => {}
+    const held = cache.use('a', () => new Promise<void>((resolve) => (release = resolve)))
+    await cache.use('a', () => undefined)
+    stamp = '2'
+    await cache.use('a', () => undefined)
+    expect(log).toEqual(['open a', 'open a'])
+    release()
+    await held
+    expect(log).toEqual(['open a', 'open a', 'close a'])
+    stamp = '3'
+    await cache.use('a', () => undefined)
+    expect(log).toEqual(['open a', 'open a', 'close a', 'open a', 'close a'])
+  })
 })

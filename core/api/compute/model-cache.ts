@@ -10,6 +10,8 @@ interface Closable {
 
 interface Entry<M> {
   readonly opening: Promise<M>
+  /** What the files looked like when it was opened. */
+  readonly stamp: string
   users: number
 }
 
@@ -19,25 +21,43 @@ export interface ModelCache<M> {
   closeAll(): Promise<void>
 }
 
-/** Makes an empty cache. A model that fails to open is not kept, so that a mended folder opens at the next try. */
+/**
+ * Makes an empty cache. `stampOf` tells the state of a folder's files: when it has changed, the model is opened again,
+ * because a mapped file that was written over holds other weights. A model that fails to open is not kept, so that
+ * a mended folder opens at the next try.
+ */
 export function createModelCache<M extends Closable>(
   open: (path: string) => Promise<M>,
   limit: number,
+  stampOf: (path: string) => string = () => '',
 ): ModelCache<M> {
   const entries = new Map<string, Entry<M>>() // in order of use, the newest last
+
+  const close = async (entry: Entry<M>): Promise<void> => {
+    await (await entry.opening.catch(() => null))?.close()
+  }
+
+  /** The entry of a path: the one that is open, unless its files have changed since. */
+  function find(path: string): Entry<M> {
+    const stamp = stampOf(path)
+    const known = entries.get(path)
+    if (known?.stamp === stamp) return known
+    if (known && known.users === 0) void close(known) // else its last user closes it
+    return { opening: open(path), stamp, users: 0 }
+  }
 
   async function trim(): Promise<void> {
     for (const [path, entry] of entries) {
       if (entries.size <= limit) return
       if (entry.users > 0) continue
       entries.delete(path)
-      await (await entry.opening).close()
+      await close(entry)
     }
   }
 
   return {
     async use(path, work) {
-      const entry = entries.get(path) ?? { opening: open(path), users: 0 }
+      const entry = find(path)
       entries.delete(path)
       entries.set(path, entry)
       entry.users++
@@ -49,13 +69,14 @@ export function createModelCache<M extends Closable>(
         return await work(model)
       } finally {
         entry.users--
+        if (entry.users === 0 && entries.get(path) !== entry) await close(entry)
         await trim()
       }
     },
     async closeAll() {
       const all = [...entries.values()]
       entries.clear()
-      for (const { opening } of all) await (await opening.catch(() => null))?.close()
+      for (const entry of all) await close(entry)
     },
   }
 }
