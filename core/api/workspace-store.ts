@@ -6,9 +6,9 @@ import type { TokenView } from '../checkpoint/types.ts'
 import { HeadscopeError } from '../errors.ts'
 import { openStore } from '../store/capture-store.ts'
 import { bytesPerWeight, rowLength, rowStart } from '../store/codec.ts'
+import { closeQueries, query } from '../store/sql.ts'
 import type { PatternBytes, RunSummary, StoredItem } from '../store/types.ts'
 import type { SpecSummary, StoredRun } from './contract.ts'
-import { askSql } from './sql-process.ts'
 import type { WorkspaceReads } from './workspace.ts'
 
 /** Opens an existing workspace for reading. Throws not-found or bad-store. */
@@ -57,8 +57,11 @@ export function openWorkspace(path: string): WorkspaceReads {
       const { definitions, settings, heads, loss, warnings } = scan
       return { definitions, settings, heads, loss, warnings }
     },
-    sql: (text, signal) => askSql(path, text, signal ? { signal } : {}),
-    close: () => store.close(),
+    sql: (text, signal) => query(path, text, signal ? { signal } : {}),
+    close() {
+      closeQueries()
+      store.close()
+    },
   }
 }
 
