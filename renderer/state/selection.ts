@@ -19,7 +19,8 @@ export interface Selection {
   readonly query: number | null
   readonly key: number | null
   readonly score: string
-  readonly tiles: 'patterns' | 'scores'
+  /** auto: patterns where tiles are large enough to see them. */
+  readonly tiles: 'auto' | 'patterns' | 'scores'
   readonly filter: string
   readonly log: boolean
   readonly bos: BosMode
@@ -37,7 +38,7 @@ export const EMPTY: Selection = {
   query: null,
   key: null,
   score: 'induction',
-  tiles: 'patterns',
+  tiles: 'auto',
   filter: '',
   log: false,
   bos: 'show',

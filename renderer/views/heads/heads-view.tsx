@@ -29,7 +29,7 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
   const thumbnails = useThumbnails()
   const theme = useTheme()
   const score = useSelection((s) => s.score)
-  const tiles = useSelection((s) => s.tiles)
+  const wanted = useSelection((s) => s.tiles)
   const typed = useSelection((s) => s.filter)
   const [measure, size] = useSize<HTMLDivElement>()
 
@@ -38,6 +38,7 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
   const filter = parseFilter(typed, names)
   const ranked = heads ? rankHeads(heads.filter(filter.matches), score) : []
   const layout = gridLayout(model.spec, size, ROW_LABEL, COLUMN_LABEL)
+  const tiles = wanted === 'auto' ? (layout.pitch >= 28 ? 'patterns' : 'scores') : wanted
 
   return (
     <div className="view heads-view">

@@ -36,8 +36,8 @@ function Head({ head, model, scan }: { head: HeadId; model: OpenedModel; scan: S
       <header className="inspector-head">
         <h2>{headName(head)}</h2>
         <span className="muted">
-          layer {head.layer}, head {head.head}
-          {spec.n_kv_heads < spec.n_heads ? `, keys of group ${group}` : ''}
+          layer {head.layer} · head {head.head}
+          {spec.n_kv_heads < spec.n_heads ? ` · K/V ${group}` : ''}
         </span>
       </header>
       {!of && <p className="muted small-text">Not scored yet.</p>}

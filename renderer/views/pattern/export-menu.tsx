@@ -10,13 +10,16 @@ interface Props {
   readonly tokens: readonly TokenView[]
   readonly display: Display
   readonly title: string
+  readonly compact: boolean
 }
 
-export function ExportMenu({ pattern, tokens, display, title }: Props) {
+export function ExportMenu({ pattern, tokens, display, title, compact }: Props) {
   const figure = { pattern, tokens, display, title }
   return (
     <Menu.Root>
-      <Menu.Trigger className="button small">Export</Menu.Trigger>
+      <Menu.Trigger className="button small" aria-label="Export the pattern" title="Export: SVG, PNG, CSV">
+        {compact ? '⤓' : 'Export'}
+      </Menu.Trigger>
       <Menu.Portal>
         <Menu.Positioner sideOffset={4} align="end">
           <Menu.Popup className="choice-popup">

@@ -85,6 +85,7 @@ export function PatternPanel({ compact = false }: { compact?: boolean }) {
           tokens={views}
           display={display}
           title={`${run.data.modelName} ${shown}`}
+          compact={compact}
         />
       </header>
       <div className="pattern-body">
