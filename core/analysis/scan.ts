@@ -5,8 +5,8 @@
  */
 import type { Progress } from '../checkpoint/types.ts'
 import { HeadscopeError } from '../errors.ts'
-import { decoderOf, type ModelSpec } from '../graph/model-spec.ts'
 import { parseHook } from '../graph/hook-names.ts'
+import { decoderOf, type ModelSpec } from '../graph/model-spec.ts'
 import type { Tensor } from '../graph/tensor.ts'
 import type { Model } from '../run/model.ts'
 import type { RunItem } from '../run/types.ts'
@@ -37,7 +37,10 @@ const PATTERN_BUDGET = 64 * 1024 * 1024
 export async function scanHeads(model: Model, options: ScanOptions = {}): Promise<ScanResult> {
   const { spec } = model
   if (!decoderOf(spec).causal)
-    throw new HeadscopeError('bad-request', 'These scores assume that a query sees only what is before it; this model is bidirectional.')
+    throw new HeadscopeError(
+      'bad-request',
+      'These scores assume that a query sees only what is before it; this model is bidirectional.',
+    )
   const settings = settingsOf(model, options)
   const sequences = options.sequences ? givenRepeats(options.sequences) : randomRepeats(model, settings)
   const scores = scoresNamed(options.scores ?? DEFAULT_SCORES)
@@ -69,7 +72,10 @@ function settingsOf(model: Model, options: ScanOptions) {
     ['seed', seed, 0],
   ] as const)
     if (!Number.isInteger(value) || value < least)
-      throw new HeadscopeError('bad-request', `${name} must be a whole number of ${least} or more, but is ${value}.`)
+      throw new HeadscopeError(
+        'bad-request',
+        `${name} must be a whole number of ${least} or more, but is ${value}.`,
+      )
   return { length, batch, seed, bos }
 }
 
@@ -95,7 +101,11 @@ async function runAll(
         const all = sequences.ids.length
         const finished = first + (Math.min(size, all - first) * done) / blocks
         const seconds = (performance.now() - started) / 1000
-        options.onProgress?.({ done: finished, total: all, secondsLeft: (seconds / finished) * (all - finished) })
+        options.onProgress?.({
+          done: finished,
+          total: all,
+          secondsLeft: (seconds / finished) * (all - finished),
+        })
       },
     })
     runs.push(...run.items)
@@ -105,7 +115,11 @@ async function runAll(
 }
 
 /** One value per (layer, head, score, sequence): the mean over that sequence's query rows. */
-function createAccumulator(spec: ModelSpec, scores: readonly RepeatScore[], { layout, ids }: RepeatSequences) {
+function createAccumulator(
+  spec: ModelSpec,
+  scores: readonly RepeatScore[],
+  { layout, ids }: RepeatSequences,
+) {
   const values = decoderOf(spec).layers.map((layer) =>
     Array.from({ length: layer.nHeads }, () => scores.map(() => new Array<number>(ids.length).fill(0))),
   )
@@ -144,12 +158,14 @@ function createAccumulator(spec: ModelSpec, scores: readonly RepeatScore[], { la
 function copyLosses(items: readonly RunItem[], { layout }: RepeatSequences): ScanResult['loss'] {
   const { offset, length, total } = layout
   const mean = (from: number, to: number) => {
-    const losses = items.flatMap((item) => item.positions.slice(from - 1, to - 1).map((position) => position.loss))
+    const losses = items.flatMap((item) =>
+      item.positions.slice(from - 1, to - 1).map((position) => position.loss),
+    )
     return losses.length > 0 && losses.every((loss) => loss !== null)
       ? (losses as number[]).reduce((sum, loss) => sum + loss, 0) / losses.length
       : null
   }
-  // Token t is predicted from position t - 1; the first token of all has no prediction, and the first of the second
-  // copy cannot be known.
-  return { first: mean(offset + 1, offset + length), second: mean(offset + length + 1, total) }
+  // Token t is predicted from position t - 1: the very first has no prediction (with BOS, r_1 has), and nothing says
+  // that the second copy begins.
+  return { first: mean(Math.max(1, offset), offset + length), second: mean(offset + length + 1, total) }
 }

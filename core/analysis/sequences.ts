@@ -59,7 +59,8 @@ export function givenRepeats(ids: readonly (readonly number[])[]): RepeatSequenc
   ids.forEach((row, i) => {
     if (row.length !== total) refuse(`sequence ${i} has ${row.length} ids and sequence 0 has ${total}`)
     for (let k = 0; k < length; k++)
-      if (row[offset + k] !== row[offset + length + k]) refuse(`the two halves of sequence ${i} differ at place ${k}`)
+      if (row[offset + k] !== row[offset + length + k])
+        refuse(`the two halves of sequence ${i} differ at place ${k}`)
   })
   return { layout: { offset, length, total }, ids }
 }
@@ -69,7 +70,10 @@ export function givenRepeats(ids: readonly (readonly number[])[]): RepeatSequenc
 function bosOf(model: Pick<Model, 'tokenizer'>): number {
   const id = model.tokenizer?.bosId ?? null
   if (id !== null) return id
-  throw new HeadscopeError('bad-request', 'This checkpoint names no beginning-of-text token; scan it without --bos.')
+  throw new HeadscopeError(
+    'bad-request',
+    'This checkpoint names no beginning-of-text token; scan it without --bos.',
+  )
 }
 
 /** Fisher and Yates, the first `count` places only. */

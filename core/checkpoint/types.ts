@@ -36,6 +36,11 @@ export interface TokenView {
   readonly group: number | null
 }
 
+export interface EncodeOptions {
+  readonly bos?: 'auto' | 'yes' | 'no'
+  readonly specials?: 'tokens' | 'text'
+}
+
 export interface Tokenizer {
   readonly vocabSize: number
   readonly bosId: number | null
@@ -48,7 +53,7 @@ export interface Tokenizer {
    * Text to ids. `bos`: auto = as the files say; never doubled. `specials`: whether the spelling of a special token
    * in the text is that token (the default) or plain characters.
    */
-  encode(text: string, options?: { bos?: 'auto' | 'yes' | 'no'; specials?: 'tokens' | 'text' }): number[]
+  encode(text: string, options?: EncodeOptions): number[]
   /** The whole text through one byte buffer. Unknown ids decode as `<unused N>`. */
   decode(ids: readonly number[]): string
   /** One view per id, for display. Unknown ids show as `<unused N>`. */

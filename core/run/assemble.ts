@@ -12,7 +12,12 @@ export interface Piece {
  * One array over the whole window. A piece that saw fewer keys leaves the rest at `empty`. One piece that covers all
  * is handed on without a copy.
  */
-export function assemble(pieces: readonly Piece[], axes: readonly Axis[], whole: Window, empty: number): Dense {
+export function assemble(
+  pieces: readonly Piece[],
+  axes: readonly Axis[],
+  whole: Window,
+  empty: number,
+): Dense {
   if (pieces.length === 1) return pieces[0]!.value
   const rowAxis = axes.findIndex((axis) => axis === 'pos' || axis === 'query')
   const shape = pieces[0]!.value.shape.map((size, i) =>

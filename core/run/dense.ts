@@ -24,7 +24,8 @@ export function windowed<D extends Float32Array | Uint8Array>(
   axes.forEach((axis, i) => {
     const size = current.shape[i]!
     if (size === 1) return
-    if (axis === 'pos' || axis === 'query') current = slice(current, i, window.start, window.start + window.rows)
+    if (axis === 'pos' || axis === 'query')
+      current = slice(current, i, window.start, window.start + window.rows)
     else if (axis === 'key') current = slice(current, i, 0, window.keys)
   })
   return current

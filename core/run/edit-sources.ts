@@ -20,15 +20,22 @@ export async function sourceTensor(
   if ('item' in from) {
     const ids = prompts.at(from.item)
     if (!ids || from.item < 0)
-      throw new HeadscopeError('bad-edit', `There is no item ${from.item} to take values from: the batch has ${prompts.length}.`)
+      throw new HeadscopeError(
+        'bad-edit',
+        `There is no item ${from.item} to take values from: the batch has ${prompts.length}.`,
+      )
     return captureOne(engine, ids, hook)
   }
   if ('ids' in from) return captureOne(engine, from.ids, hook)
-  if ('values' in from) return { data: from.values, shape: from.shape, axes: hook.axes.slice(-from.shape.length) }
+  if ('values' in from)
+    return { data: from.values, shape: from.shape, axes: hook.axes.slice(-from.shape.length) }
   if ('file' in from) return fileTensor(from.file, from.tensor, hook)
   if ('run' in from) {
     if (!options.openRun)
-      throw new HeadscopeError('bad-edit', `The edit takes values from run ${from.run}, but no store is open; name one.`)
+      throw new HeadscopeError(
+        'bad-edit',
+        `The edit takes values from run ${from.run}, but no store is open; name one.`,
+      )
     return options.openRun(from.run, hook.name)
   }
   throw new HeadscopeError('bad-edit', 'A mean over a corpus needs prompts as ids; this source is not known.')
@@ -54,7 +61,15 @@ async function captureOne(engine: Engine, ids: readonly number[], hook: HookInfo
     onTensor,
   })
   if (hook.segment === 'unembed')
-    await runUnembed(engine, { resid: state.get('resid')!, start: 0, targets: [[]], top: 0, wanted, edits: [], onTensor })
+    await runUnembed(engine, {
+      resid: state.get('resid')!,
+      start: 0,
+      targets: [[]],
+      top: 0,
+      wanted,
+      edits: [],
+      onTensor,
+    })
   return captured!
 }
 
@@ -62,10 +77,19 @@ function fileTensor(file: string, name: string, hook: HookInfo): Tensor {
   const tensors = readSafetensorsFile(file)
   const tensor = tensors.get(name)
   if (!tensor)
-    throw new HeadscopeError('bad-edit', `${file} holds no tensor ${name}; it holds ${[...tensors.keys()].join(', ')}.`)
+    throw new HeadscopeError(
+      'bad-edit',
+      `${file} holds no tensor ${name}; it holds ${[...tensors.keys()].join(', ')}.`,
+    )
   if (!(tensor.data instanceof Float32Array))
-    throw new HeadscopeError('bad-edit', `The tensor ${name} of ${file} is ${tensor.dtype}, but an edit needs F32, F16 or BF16.`)
+    throw new HeadscopeError(
+      'bad-edit',
+      `The tensor ${name} of ${file} is ${tensor.dtype}, but an edit needs F32, F16 or BF16.`,
+    )
   if (sizeOf(tensor.shape) !== tensor.data.length)
-    throw new HeadscopeError('internal', `The tensor ${name} of ${file} has a shape that does not fit its data.`)
+    throw new HeadscopeError(
+      'internal',
+      `The tensor ${name} of ${file} has a shape that does not fit its data.`,
+    )
   return { data: tensor.data, shape: tensor.shape, axes: hook.axes.slice(-tensor.shape.length) }
 }

@@ -71,7 +71,8 @@ function findHook(edit: Edit, context: EditContext): HookInfo {
       ),
     )
   for (const selector of SELECTORS)
-    if (edit[selector] !== undefined && !hook.axes.includes(selector)) throw wrongAxis(edit, selector, hook, context.spec)
+    if (edit[selector] !== undefined && !hook.axes.includes(selector))
+      throw wrongAxis(edit, selector, hook, context.spec)
   return hook
 }
 
@@ -123,7 +124,10 @@ function regionOf(edit: Edit, hook: HookInfo, context: EditContext): Region {
 function newPositions(edit: Edit, context: EditContext, item: number): number[] {
   const length = context.lengths[item]!
   if (context.total > length) return range(context.total - length).map((i) => length + i)
-  throw new HeadscopeError('bad-edit', `The edit of ${edit.hook} acts on "new" positions, but this run generates none.`)
+  throw new HeadscopeError(
+    'bad-edit',
+    `The edit of ${edit.hook} acts on "new" positions, but this run generates none.`,
+  )
 }
 
 function selectorOf(edit: Edit, axis: Axis): Indices | undefined {
@@ -136,7 +140,8 @@ function forEachSelected(region: Region, visit: (flat: number) => void): void {
   const walk = (indices: readonly (readonly number[] | null)[], axis: number, flat: number): void => {
     if (axis === region.shape.length) return visit(flat)
     if (region.shape[axis] === 1) return walk(indices, axis + 1, flat)
-    for (const index of indices[axis] ?? range(region.shape[axis]!)) walk(indices, axis + 1, flat + index * strides[axis]!)
+    for (const index of indices[axis] ?? range(region.shape[axis]!))
+      walk(indices, axis + 1, flat + index * strides[axis]!)
   }
   const items = region.shape[0] === 1 ? region.items.slice(0, 1) : region.items
   items.forEach((item, n) => {
@@ -160,7 +165,12 @@ function scalar(value: number, rank: number): Dense {
   return { data: Float32Array.of(value), shape: new Array(rank).fill(1) }
 }
 
-async function resolve(edit: Edit, hook: HookInfo, region: Region, context: EditContext): Promise<ResolvedEdit> {
+async function resolve(
+  edit: Edit,
+  hook: HookInfo,
+  region: Region,
+  context: EditContext,
+): Promise<ResolvedEdit> {
   const rank = hook.axes.length
   switch (edit.op) {
     case 'zero':
@@ -172,7 +182,9 @@ async function resolve(edit: Edit, hook: HookInfo, region: Region, context: Edit
       return { hook, kind: 'scale', value: { data, shape: mask.shape }, mask: null }
     }
     case 'set': {
-      const value = edit.from ? await sourced(edit, edit.from, hook, region, context) : constant(edit, hook, rank)
+      const value = edit.from
+        ? await sourced(edit, edit.from, hook, region, context)
+        : constant(edit, hook, rank)
       return { hook, kind: 'set', value, mask: maskOf(region) }
     }
     case 'add': {
@@ -183,7 +195,10 @@ async function resolve(edit: Edit, hook: HookInfo, region: Region, context: Edit
       return { hook, kind: 'add', value: masked(value, region, by), mask: null }
     }
     default:
-      throw new HeadscopeError('bad-edit', `"${String(edit.op)}" is not an edit; use zero, scale, set or add.`)
+      throw new HeadscopeError(
+        'bad-edit',
+        `"${String(edit.op)}" is not an edit; use zero, scale, set or add.`,
+      )
   }
 }
 
@@ -195,7 +210,10 @@ function finite(edit: Edit, value: unknown, rule: string): number {
 function constant(edit: Edit, hook: HookInfo, rank: number): Dense {
   if (edit.value === '-inf') {
     if (hook.name.endsWith('hook_attn_scores')) return scalar(Number.NEGATIVE_INFINITY, rank)
-    throw new HeadscopeError('bad-edit', `"-inf" knocks out scores, so it goes on hook_attn_scores, not on ${hook.name}.`)
+    throw new HeadscopeError(
+      'bad-edit',
+      `"-inf" knocks out scores, so it goes on hook_attn_scores, not on ${hook.name}.`,
+    )
   }
   return scalar(finite(edit, edit.value, 'set needs "from", or "value" as a finite number or "-inf"'), rank)
 }
@@ -234,9 +252,15 @@ async function sourced(
 ): Promise<Dense> {
   const tensor = await context.source(from, hook)
   if (tensor.data.some((value) => Number.isNaN(value)))
-    throw new HeadscopeError('bad-edit', `The source of the edit of ${edit.hook} holds NaN; every number must be one.`)
+    throw new HeadscopeError(
+      'bad-edit',
+      `The source of the edit of ${edit.hook} holds NaN; every number must be one.`,
+    )
   const full = sizes(hook, context)
-  const shape = [...new Array(Math.max(0, full.length - tensor.shape.length)).fill(1), ...tensor.shape] as number[]
+  const shape = [
+    ...new Array(Math.max(0, full.length - tensor.shape.length)).fill(1),
+    ...tensor.shape,
+  ] as number[]
   if (shape.length > full.length) throw misfit(edit, tensor, full)
   const target = [...shape]
   hook.axes.forEach((axis, i) => {
@@ -244,7 +268,9 @@ async function sourced(
     if (size === 1 || size === full[i]) return
     const positional = axis === 'pos' || axis === 'query' || axis === 'key'
     if (!positional) throw misfit(edit, tensor, full)
-    const last = Math.max(...region.items.map((item, n) => lastIndex(region.indices[n]![i] ?? null, context.lengths[item]!)))
+    const last = Math.max(
+      ...region.items.map((item, n) => lastIndex(region.indices[n]![i] ?? null, context.lengths[item]!)),
+    )
     if (last >= size)
       throw new HeadscopeError(
         'bad-edit',
@@ -295,7 +321,9 @@ function refuseEmptyRows(
     const layer = decoderOf(context.spec).layers[hook.segment as number]!
     const causal = decoderOf(context.spec).causal
     context.lengths.forEach((length, item) => {
-      const masks = same.filter(({ region }) => region.items.includes(item)).map(({ region }) => maskOf(region))
+      const masks = same
+        .filter(({ region }) => region.items.includes(item))
+        .map(({ region }) => maskOf(region))
       if (masks.length === 0) return
       for (let head = 0; head < layer.nHeads; head++)
         for (let query = 0; query < length; query++) {

@@ -1,8 +1,8 @@
 /** What a run needs of an opened checkpoint: its family's graphs, where the weights lie, and a pool of sessions. */
 import type { WeightFiles } from '../checkpoint/types.ts'
 import type { FamilyModel } from '../families/family.ts'
-import { type EditSlot, splice } from '../graph/splice.ts'
 import { encode } from '../graph/encode.ts'
+import { type EditSlot, splice } from '../graph/splice.ts'
 import { buildSegment, type HookInfo, type Segment } from './segments.ts'
 import type { Feed, FetchedTensor, SessionPool } from './session.ts'
 

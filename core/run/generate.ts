@@ -74,7 +74,11 @@ export async function generate(
     logProbs.push(logProb)
     options.onToken?.(id, logProb)
     const seconds = (performance.now() - started) / 1000
-    options.onProgress?.({ done: step + 1, total: steps, secondsLeft: (seconds / (step + 1)) * (steps - step - 1) })
+    options.onProgress?.({
+      done: step + 1,
+      total: steps,
+      secondsLeft: (seconds / (step + 1)) * (steps - step - 1),
+    })
     if (stopAt.includes(id)) {
       stopped = 'eos'
       break

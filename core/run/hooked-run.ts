@@ -3,10 +3,11 @@
  * state, and the captures of the block in hand; the rest is kept only when no `onCapture` takes it. Nothing is kept
  * between runs.
  */
+
+import { HeadscopeError } from '../errors.ts'
 import { LOGITS, matchHooks, UNEMBED_OUT } from '../graph/hook-names.ts'
 import { decoderOf } from '../graph/model-spec.ts'
 import type { Tensor } from '../graph/tensor.ts'
-import { HeadscopeError } from '../errors.ts'
 import { sourceTensor } from './edit-sources.ts'
 import { resolveEdits } from './edits.ts'
 import type { Engine } from './engine.ts'
@@ -67,10 +68,17 @@ export async function hookedRun(
     onTensor,
   })
   throwIfCancelled(options.signal)
-  const broken = await firstNonFinite(engine, state.get('resid')!, { ids, lengths, edits, total: ids[0]!.length })
+  const broken = await firstNonFinite(engine, state.get('resid')!, {
+    ids,
+    lengths,
+    edits,
+    total: ids[0]!.length,
+  })
   if (broken) warnings.push(broken)
   else if (reply.nonFinite)
-    warnings.push('Some logits are not finite (NaN or Inf): probabilities and losses of those positions do not exist.')
+    warnings.push(
+      'Some logits are not finite (NaN or Inf): probabilities and losses of those positions do not exist.',
+    )
   options.onProgress?.({ done: blocks + 1, total: blocks + 1, secondsLeft: 0 })
 
   return {
@@ -82,7 +90,10 @@ export async function hookedRun(
       const tensor = captures.get(hook)
       if (tensor) return tensor
       const have = [...captures.keys()].join(', ') || 'nothing'
-      throw new HeadscopeError('bad-request', `${hook} was not captured in this run (captured: ${have}); name it in capture.`)
+      throw new HeadscopeError(
+        'bad-request',
+        `${hook} was not captured in this run (captured: ${have}); name it in capture.`,
+      )
     },
   }
 }

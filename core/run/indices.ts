@@ -10,7 +10,8 @@ export function resolveIndices(selector: Indices | undefined, size: number, what
   if (selector === undefined) return Array.from({ length: size }, (_, i) => i)
   if (typeof selector === 'string') return resolveSlice(selector, size, what)
   const list = typeof selector === 'number' ? [selector] : selector
-  if (list.length === 0) throw new HeadscopeError('bad-edit', `The edit names no ${what}; give one or leave it out.`)
+  if (list.length === 0)
+    throw new HeadscopeError('bad-edit', `The edit names no ${what}; give one or leave it out.`)
   return list.map((index) => {
     const at = index < 0 ? size + index : index
     if (!Number.isInteger(index) || at < 0 || at >= size)
@@ -26,7 +27,8 @@ export function resolveIndices(selector: Indices | undefined, size: number, what
 
 function resolveSlice(text: string, size: number, what: string): number[] {
   const match = /^(-?\d+)?:(-?\d+)?$/.exec(text)
-  if (!match) throw new HeadscopeError('bad-edit', `"${text}" is not a slice of ${what}s; write "a:b", "a:" or ":b".`)
+  if (!match)
+    throw new HeadscopeError('bad-edit', `"${text}" is not a slice of ${what}s; write "a:b", "a:" or ":b".`)
   const bound = (part: string | undefined, absent: number) => {
     if (part === undefined) return absent
     const n = Number(part)
@@ -35,6 +37,9 @@ function resolveSlice(text: string, size: number, what: string): number[] {
   const first = bound(match[1], 0)
   const end = bound(match[2], size)
   if (first >= end)
-    throw new HeadscopeError('bad-edit', `The slice "${text}" names no ${what}: there are ${size}, numbered 0 to ${size - 1}.`)
+    throw new HeadscopeError(
+      'bad-edit',
+      `The slice "${text}" names no ${what}: there are ${size}, numbered 0 to ${size - 1}.`,
+    )
   return Array.from({ length: end - first }, (_, i) => first + i)
 }

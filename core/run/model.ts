@@ -5,7 +5,9 @@ import {
   type Checkpoint,
   type ContentHash,
   checkVocab,
+  checkWeightFiles,
   contentHash,
+  type EncodeOptions,
   openCheckpoint,
   type Progress,
   readTensor,
@@ -48,7 +50,7 @@ export interface Model {
   readonly hooks: readonly HookInfo[]
   readonly warnings: readonly string[]
   /** Text to ids. Throws `bad-prompt` when the checkpoint has no tokenizer, or the text is empty. */
-  encode(text: string, options?: { bos?: 'auto' | 'yes' | 'no' }): number[]
+  encode(text: string, options?: EncodeOptions): number[]
   /** Hash of the weights and where they are not finite: one background pass, cached. */
   contentHash(): Promise<ContentHash>
   /** One pass over one prompt or a batch. */
@@ -141,7 +143,12 @@ export async function openModel(path: string, options: OpenOptions = {}): Promis
     engine(mode = 'explore') {
       const known = engines.get(mode)
       if (known) return known
-      const pool = createSessionPool({ folder: weights.folder, threads, mode })
+      const pool = createSessionPool({
+        folder: weights.folder,
+        threads,
+        mode,
+        check: () => checkWeightFiles(weights),
+      })
       const engine: Engine = { model, matrix: unembedding.matrix, weights, pool, hooks, scoreBudget }
       engines.set(mode, engine)
       return engine

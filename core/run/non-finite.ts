@@ -24,7 +24,8 @@ export async function firstNonFinite(
       if (kind) found = { hook, kind }
     },
   })
-  if (!found) return 'The last residual is not finite (NaN or Inf); logits and probabilities of this run do not exist.'
+  if (!found)
+    return 'The last residual is not finite (NaN or Inf); logits and probabilities of this run do not exist.'
   const { hook, kind } = found as { hook: HookInfo; kind: string }
   const place = typeof hook.segment === 'number' ? `layer ${hook.segment}, ` : ''
   return `The first value that is not finite (${kind}) appears in ${place}${hook.name}; what follows from it does not exist.`

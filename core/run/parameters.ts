@@ -1,6 +1,7 @@
 /** Exact parameter accounting from a family's tensor plan: no weights are needed. */
-import type { FamilyModel } from '../families/family.ts'
+
 import type { ParameterRole } from '../checkpoint/types.ts'
+import type { FamilyModel } from '../families/family.ts'
 import { decoderOf } from '../graph/model-spec.ts'
 import { sizeOf } from '../graph/tensor.ts'
 

@@ -4,18 +4,18 @@
  * its block has run.
  */
 import { HeadscopeError } from '../errors.ts'
-import { ropeInputs } from '../graph/rotary.ts'
 import { decoderOf, type LayerSpec } from '../graph/model-spec.ts'
+import { ropeInputs } from '../graph/rotary.ts'
 import { type EditSlot, slotInput } from '../graph/splice.ts'
 import type { Tensor } from '../graph/tensor.ts'
-import { attentionBias } from './attention-bias.ts'
 import { assemble } from './assemble.ts'
+import { attentionBias } from './attention-bias.ts'
 import { type Dense, type Window, windowed } from './dense.ts'
-import { type Engine, runSegment } from './engine.ts'
 import type { ResolvedEdit } from './edits.ts'
+import { type Engine, runSegment } from './engine.ts'
 import { ropeTable } from './rope-tables.ts'
 import { type HookInfo, type Segment, stateInput } from './segments.ts'
-import { type Feed, type FetchedTensor, asFloats } from './session.ts'
+import { asFloats, type Feed, type FetchedTensor } from './session.ts'
 
 /** What blocks hand on, by part; rows are the pass's query rows. */
 export type State = ReadonlyMap<string, Dense>
@@ -106,7 +106,10 @@ class PassFeeds {
       ['ids', { data: BigInt64Array.from(ids.flat(), BigInt), shape }],
       [
         'positions',
-        { data: BigInt64Array.from(ids.flatMap((row) => row.map((_, i) => BigInt(start + shift + i)))), shape },
+        {
+          data: BigInt64Array.from(ids.flatMap((row) => row.map((_, i) => BigInt(start + shift + i)))),
+          shape,
+        },
       ],
     ])
   }

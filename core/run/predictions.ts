@@ -5,8 +5,8 @@
 import type { Tensor } from '../graph/tensor.ts'
 import { assemble, type Piece } from './assemble.ts'
 import { type Dense, slice, type Window } from './dense.ts'
-import { type Engine, runSegment } from './engine.ts'
 import type { ResolvedEdit } from './edits.ts'
+import { type Engine, runSegment } from './engine.ts'
 import { editInputs } from './pass.ts'
 import { type HookInfo, stateInput } from './segments.ts'
 import { asFloats, type Feed, type FetchedTensor } from './session.ts'
@@ -47,7 +47,8 @@ export async function runUnembed(engine: Engine, request: UnembedRequest): Promi
     const size = Math.min(chunk, rows - first)
     const window = { start: first, rows: size, keys: rows }
     const outputs = await unembedRows(engine, request, hooks, window)
-    for (const hook of hooks) pieces.get(hook.name)!.push({ window, value: asFloats(outputs.get(hook.name)!) })
+    for (const hook of hooks)
+      pieces.get(hook.name)!.push({ window, value: asFloats(outputs.get(hook.name)!) })
     if (request.top === 0) continue
     const replies = await readPredictions(engine, request, window, outputs)
     replies.predictions.forEach((row, item) => {
@@ -79,7 +80,11 @@ export async function logitsOf(
 // --- Internal helpers ---
 
 function unembedRows(engine: Engine, request: UnembedRequest, hooks: readonly HookInfo[], window: Window) {
-  const absolute = { start: request.start + window.start, rows: window.rows, keys: request.start + window.keys }
+  const absolute = {
+    start: request.start + window.start,
+    rows: window.rows,
+    keys: request.start + window.keys,
+  }
   const { slots, inputs } = editInputs(request.edits, 'unembed', absolute)
   const resid = slice(request.resid, 1, window.start, window.start + window.rows)
   const feeds = new Map<string, Feed>([...inputs, [stateInput('resid'), resid]])

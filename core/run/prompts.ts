@@ -7,11 +7,13 @@ import type { ModelSpec } from '../graph/model-spec.ts'
  * rule; returns warnings for prompts longer than the model was made for.
  */
 export function checkPrompts(prompts: readonly (readonly number[])[], spec: ModelSpec): string[] {
-  if (prompts.length === 0) throw new HeadscopeError('bad-prompt', 'There is no prompt; give at least one token.')
+  if (prompts.length === 0)
+    throw new HeadscopeError('bad-prompt', 'There is no prompt; give at least one token.')
   const warnings: string[] = []
   prompts.forEach((ids, item) => {
     const which = prompts.length > 1 ? `Prompt ${item}` : 'The prompt'
-    if (ids.length === 0) throw new HeadscopeError('bad-prompt', `${which} is empty; give at least one token.`)
+    if (ids.length === 0)
+      throw new HeadscopeError('bad-prompt', `${which} is empty; give at least one token.`)
     const bad = ids.find((id) => !Number.isInteger(id) || id < 0 || id >= spec.dVocab)
     if (bad !== undefined)
       throw new HeadscopeError(

@@ -7,8 +7,8 @@ import { HeadscopeError } from '../errors.ts'
 import { decoderOf } from '../graph/model-spec.ts'
 import type { Tensor } from '../graph/tensor.ts'
 import { windowed } from './dense.ts'
-import type { Engine } from './engine.ts'
 import type { ResolvedEdit } from './edits.ts'
+import type { Engine } from './engine.ts'
 import { type KeyValues, runPass, type State } from './pass.ts'
 import { checkPrompts, rightPad } from './prompts.ts'
 import type { HookInfo } from './segments.ts'
@@ -62,9 +62,15 @@ export async function restart(engine: Engine, base: BaseRun, request: RestartReq
   const count = decoderOf(engine.model.spec).layers.length
   const total = base.ids[0]!.length
   if (!Number.isInteger(layer) || layer < 0 || layer >= count)
-    throw new HeadscopeError('bad-request', `There is no layer ${layer} to restart from: layers are 0 to ${count - 1}.`)
+    throw new HeadscopeError(
+      'bad-request',
+      `There is no layer ${layer} to restart from: layers are 0 to ${count - 1}.`,
+    )
   if (!Number.isInteger(pos) || pos < 0 || pos >= total)
-    throw new HeadscopeError('bad-request', `There is no position ${pos} to restart from: positions are 0 to ${total - 1}.`)
+    throw new HeadscopeError(
+      'bad-request',
+      `There is no position ${pos} to restart from: positions are 0 to ${total - 1}.`,
+    )
   refuseMissed(request)
   const window = { start: pos, rows: total - pos, keys: total }
   const axes = engine.model.state
@@ -91,5 +97,8 @@ export async function restart(engine: Engine, base: BaseRun, request: RestartReq
 function refuseMissed({ layer, edits }: RestartRequest): void {
   const missed = edits.find(({ hook }) => hook.segment === 'embed' || (hook.segment as number) < layer)
   if (missed)
-    throw new HeadscopeError('bad-edit', `The edit of ${missed.hook.name} lies before layer ${layer}, where the restart begins.`)
+    throw new HeadscopeError(
+      'bad-edit',
+      `The edit of ${missed.hook.name} lies before layer ${layer}, where the restart begins.`,
+    )
 }

@@ -16,8 +16,10 @@ export function checkSampling({ temperature, topK, topP }: Sampling): void {
   const refuse = (rule: string) => {
     throw new HeadscopeError('bad-request', rule)
   }
-  if (!(temperature >= 0 && Number.isFinite(temperature))) refuse(`The temperature must be 0 or more, but is ${temperature}.`)
-  if (!(Number.isInteger(topK) && topK >= 0)) refuse(`top-k must be a whole number of 0 or more, but is ${topK}.`)
+  if (!(temperature >= 0 && Number.isFinite(temperature)))
+    refuse(`The temperature must be 0 or more, but is ${temperature}.`)
+  if (!(Number.isInteger(topK) && topK >= 0))
+    refuse(`top-k must be a whole number of 0 or more, but is ${topK}.`)
   if (!(topP > 0 && topP <= 1)) refuse(`top-p must lie above 0 and at most at 1, but is ${topP}.`)
 }
 
@@ -25,11 +27,16 @@ export function checkSampling({ temperature, topK, topP }: Sampling): void {
  * The next token and its log-probability under the model (temperature 1, nothing cut). p_j ∝ exp(z_j / temperature).
  * Throws `bad-request` when no logit is finite.
  */
-export function sample(logits: Float32Array, settings: Sampling, random: Random): { id: number; logProb: number } {
+export function sample(
+  logits: Float32Array,
+  settings: Sampling,
+  random: Random,
+): { id: number; logProb: number } {
   let best = -1
   for (let id = 0; id < logits.length; id++)
     if (Number.isFinite(logits[id]!) && (best < 0 || logits[id]! > logits[best]!)) best = id
-  if (best < 0) throw new HeadscopeError('bad-request', 'No logit is a finite number, so there is no next token.')
+  if (best < 0)
+    throw new HeadscopeError('bad-request', 'No logit is a finite number, so there is no next token.')
   const id = settings.temperature === 0 ? best : draw(logits, settings, random)
   let sum = 0
   for (const logit of logits) sum += Math.exp(logit - logits[best]!)

@@ -31,6 +31,8 @@ export interface PoolOptions {
   readonly folder: string // of the weights
   readonly threads: number
   readonly mode: SessionMode
+  /** Throws when a weights file changed under us: a mapped file that was cut short kills the process. */
+  readonly check: () => void
   readonly capacity?: number
 }
 
@@ -51,6 +53,7 @@ export function createSessionPool(options: PoolOptions): SessionPool {
   const entries = new Map<string, Entry>()
   const pool: SessionPool = {
     async run(key, make, feeds) {
+      options.check()
       const entry = entries.get(key) ?? (await load(make(), options))
       entries.delete(key) // the newest is last
       entries.set(key, entry)

@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { baseRun, type Edit, type Model, openModel, restart } from '../../core/index.ts'
-import { relativeError, FIXTURES } from '../support/golden.ts'
+import { FIXTURES, relativeError } from '../support/golden.ts'
 
 const CASES = ['gpt2-prefixed', 'neox-parallel', 'neox-serial', 'llama-gqa']
 const PROMPT = [5, 9, 11, 3, 9, 11, 7, 20, 5, 9]
@@ -85,7 +85,9 @@ describe.each(CASES)('%s', (name) => {
   })
 
   test('chunks of query rows give the same numbers', async () => {
-    const small = await openModel(join(FIXTURES, 'transformers', name), { scoreBudget: 3 * 6 * 4 * PROMPT.length })
+    const small = await openModel(join(FIXTURES, 'transformers', name), {
+      scoreBudget: 3 * 6 * 4 * PROMPT.length,
+    })
     const capture = ['*', 'logits']
     const whole = await model.run(PROMPT, { capture })
     const chunked = await small.run(PROMPT, { capture })
@@ -124,7 +126,8 @@ describe('gpt2 with and without prefix', () => {
       openModel(join(FIXTURES, 'transformers', 'gpt2-prefixed')),
       openModel(join(FIXTURES, 'transformers', 'gpt2-bare-buffers')),
     ])
-    const logits = async (model: Model) => (await model.run(PROMPT, { capture: ['logits'] })).get('logits').data
+    const logits = async (model: Model) =>
+      (await model.run(PROMPT, { capture: ['logits'] })).get('logits').data
     expect(bits(await logits(a)).equals(bits(await logits(b)))).toBe(true)
     expect((await a.contentHash()).hash).toBe((await b.contentHash()).hash)
   })

@@ -48,13 +48,17 @@ describe.each(CASES.map((entry) => entry.name))('%s', (name) => {
     const run = await model.run(ids, { capture: hooks })
     expect(hooks.length).toBeGreaterThan(8)
     for (const hook of hooks)
-      expect(relativeError(run.get(hook).data, golden.get(hook)!.data as Float32Array), hook).toBeLessThan(TOLERANCE)
+      expect(relativeError(run.get(hook).data, golden.get(hook)!.data as Float32Array), hook).toBeLessThan(
+        TOLERANCE,
+      )
   })
 
   const edited = [...golden.keys()].filter((key) => editsOf(key) !== null)
   test.each(edited)('%s', async (key) => {
     const run = await model.run(ids, { capture: ['logits'], edits: editsOf(key)! })
-    expect(relativeError(run.get('logits').data, golden.get(key)!.data as Float32Array)).toBeLessThan(TOLERANCE)
+    expect(relativeError(run.get('logits').data, golden.get(key)!.data as Float32Array)).toBeLessThan(
+      TOLERANCE,
+    )
   })
 
   test('greedy tokens, exactly', async () => {

@@ -7,7 +7,12 @@ import { previousToken } from './previous-token.ts'
 import type { RepeatScore } from './score.ts'
 
 /** In the order in which they are shown. */
-export const REPEAT_SCORES: readonly RepeatScore[] = [induction, previousToken, duplicateToken, firstTokenSink]
+export const REPEAT_SCORES: readonly RepeatScore[] = [
+  induction,
+  previousToken,
+  duplicateToken,
+  firstTokenSink,
+]
 
 /** The scores with these names; `all` stands for every one. Throws `bad-request` naming the known ones. */
 export function scoresNamed(names: readonly string[]): RepeatScore[] {

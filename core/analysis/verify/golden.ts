@@ -16,7 +16,10 @@ export async function goldenChecks(model: Model, file: string): Promise<Check[]>
   const known = new Set([...model.hooks.map((hook) => hook.name), LOGITS])
   const names = [...tensors.keys()].filter((name) => known.has(name))
   if (names.length === 0)
-    throw new HeadscopeError('bad-request', `${basename(file)} holds no hook of this model beside input_ids; save at least "logits" in it.`)
+    throw new HeadscopeError(
+      'bad-request',
+      `${basename(file)} holds no hook of this model beside input_ids; save at least "logits" in it.`,
+    )
   const run = await model.run(rows, { capture: names, top: 0 })
   return names.map((name) => {
     const reference = tensors.get(name)!
@@ -32,7 +35,10 @@ export async function goldenChecks(model: Model, file: string): Promise<Check[]>
 
 function idRows(tensor: StoredTensor | undefined, file: string): number[][] {
   if (!tensor || !(tensor.data instanceof BigInt64Array) || tensor.shape.length !== 2)
-    throw new HeadscopeError('bad-request', `${basename(file)} needs a tensor input_ids of int64 [batch, pos] that says what to run.`)
+    throw new HeadscopeError(
+      'bad-request',
+      `${basename(file)} needs a tensor input_ids of int64 [batch, pos] that says what to run.`,
+    )
   const [batch, length] = tensor.shape as [number, number]
   const flat = Array.from(tensor.data, Number)
   return Array.from({ length: batch }, (_, item) => flat.slice(item * length, (item + 1) * length))

@@ -105,7 +105,11 @@ export function headSum(model: Model, captures: Captures): Check {
 }
 
 /** Prefill and decode on the cache = one pass. */
-export async function decodeEqualsPass(probe: Probe, captures: Captures, ids: readonly number[]): Promise<Check> {
+export async function decodeEqualsPass(
+  probe: Probe,
+  captures: Captures,
+  ids: readonly number[],
+): Promise<Check> {
   const name = 'prefill + decode = one pass'
   const why = lengthDependent(probe.model)
   if (why) return notApplicable(name, why)
@@ -124,13 +128,13 @@ export async function prefix(probe: Probe, captures: Captures, ids: readonly num
 /** Moving all positions leaves patterns unchanged where only distances count. */
 export async function shift(probe: Probe, captures: Captures, ids: readonly number[]): Promise<Check> {
   const name = 'shifting all positions leaves patterns unchanged'
-  if (probe.model.spec.positional === 'learned')
-    return notApplicable(name, 'learned positions are absolute')
+  if (probe.model.spec.positional === 'learned') return notApplicable(name, 'learned positions are absolute')
   const why = lengthDependent(probe.model)
   if (why) return notApplicable(name, why)
   const moved = await probe.shifted(ids, 5)
   const worst = moved.reduce(
-    (most, data, layer) => larger(most, difference(data, captures.get(blockHook(layer, 'attn.hook_pattern'))!.data)),
+    (most, data, layer) =>
+      larger(most, difference(data, captures.get(blockHook(layer, 'attn.hook_pattern'))!.data)),
     0,
   )
   return measured(name, worst)
@@ -153,7 +157,10 @@ export async function restarts(probe: Probe, captures: Captures, ids: readonly n
 // --- Internal helpers ---
 
 function overLayers(name: string, model: Model, error: (spec: LayerSpec, layer: number) => number): Check {
-  const worst = decoderOf(model.spec).layers.reduce((most, spec, layer) => larger(most, error(spec, layer)), 0)
+  const worst = decoderOf(model.spec).layers.reduce(
+    (most, spec, layer) => larger(most, error(spec, layer)),
+    0,
+  )
   return measured(name, worst)
 }
 
