@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { EMPTY, formatSelection, parseHead, parseSelection, type Selection } from './selection.ts'
+
+test('a selection comes back from its address', () => {
+  const selection: Selection = {
+    model: '/data/my models/a&b=c',
+    run: 12,
+    tab: 'pattern',
+    head: { layer: 5, head: 11 },
+    query: 7,
+    key: 0,
+    score: 'previous_token',
+    tiles: 'scores',
+    filter: 'induction > .5',
+    log: true,
+    bos: 'renormalise',
+    ablate: true,
+    theme: 'dark',
+  }
+  expect(parseSelection(`#${formatSelection(selection)}`)).toEqual(selection)
+})
+
+test('an empty address is the empty selection, and the other way round', () => {
+  expect(parseSelection('')).toEqual(EMPTY)
+  expect(formatSelection(EMPTY)).toBe('')
+})
+
+test('broken values are left out', () => {
+  const parsed = parseSelection('#run=-3&head=L1&query=x&key=1e9&bos=never&theme=blue&tab=')
+  expect(parsed).toEqual(EMPTY)
+})
+
+test('heads are read as L5H1 and 5.1', () => {
+  expect(parseHead('L5H1')).toEqual({ layer: 5, head: 1 })
+  expect(parseHead(' l5 h12 ')).toEqual({ layer: 5, head: 12 })
+  expect(parseHead('5.1')).toEqual({ layer: 5, head: 1 })
+  expect(parseHead('5')).toBeNull()
+})

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { gridLayout } from './layout.ts'
+
+const at = (n_layers: number, n_heads: number, width = 950, height = 660) =>
+  gridLayout({ n_layers, n_heads }, { width, height }, 30, 26)
+
+test('flat models are large and above the pattern, deep ones beside it', () => {
+  expect(at(2, 8)).toMatchObject({ beside: false })
+  expect(at(2, 8).pitch).toBeGreaterThan(60)
+  expect(at(12, 12).beside).toBe(true)
+  expect(at(30, 9).beside).toBe(true)
+})
+
+test('30 × 9 and 12 × 12 fit without scrolling at 1440 × 900', () => {
+  expect(30 * at(30, 9).pitch + 26).toBeLessThanOrEqual(660)
+  expect(12 * at(12, 12).pitch + 26).toBeLessThanOrEqual(660)
+})
+
+test('tiles never shrink below what a pointer can hit', () => {
+  expect(at(48, 48, 800, 400).pitch).toBe(11)
+})
