@@ -15,7 +15,7 @@ import { norm } from '../graph/norm.ts'
 import { unembed } from '../graph/unembed.ts'
 import { activationOf, divides, size } from './config-rules.ts'
 import { type Family, type FamilyModel, RESIDUAL_ONLY } from './family.ts'
-import { add, gain, layers, split, type Size, want, wantLinear, wantNorm, weights } from './parts.ts'
+import { add, gain, layers, type Size, split, want, wantLinear, wantNorm, weights } from './parts.ts'
 import { readRope } from './rope-config.ts'
 
 const CONFIG = z.object({
@@ -88,7 +88,10 @@ function read(config: RawConfig): FamilyModel {
     head: { embedding: 'embed_in.weight', own: 'embed_out.weight', tie: c.tie_word_embeddings },
     plan: {
       prefixes: ['gpt_neox.', ''],
-      buffers: [/^layers\.\d+\.attention\.(bias|masked_bias|rotary_emb\.inv_freq)$/, /^rotary_emb\.inv_freq$/],
+      buffers: [
+        /^layers\.\d+\.attention\.(bias|masked_bias|rotary_emb\.inv_freq)$/,
+        /^rotary_emb\.inv_freq$/,
+      ],
       wanted: [
         want('embed_in.weight', 'embedding', ['vocab_size', c.vocab_size], d),
         ...layers(c.num_hidden_layers, (l) => [
@@ -122,9 +125,17 @@ function read(config: RawConfig): FamilyModel {
       const layer = spec.stacks[0]!.layers[l]!
       const x = g.hook('hook_resid_pre', resid) // [batch, pos, d_model]
       const normed = norm(g, 'ln1', x, spec.norm, gain(`layers.${l}.input_layernorm`, true))
-      const fused = linear(g, normed, weights(`layers.${l}.attention.query_key_value`, 'out_in', bias), 'd_model')
+      const fused = linear(
+        g,
+        normed,
+        weights(`layers.${l}.attention.query_key_value`, 'out_in', bias),
+        'd_model',
+      )
       const output = weights(`layers.${l}.attention.dense`, 'out_in', bias)
-      const attn = g.hook('hook_attn_out', attention(g, spec, layer, headwise(g, fused, nHeads, dHead), output))
+      const attn = g.hook(
+        'hook_attn_out',
+        attention(g, spec, layer, headwise(g, fused, nHeads, dHead), output),
+      )
       const mid = layer.parallel ? x : g.hook('hook_resid_mid', add(g, x, attn))
       const normedMid = norm(g, 'ln2', mid, spec.norm, gain(`layers.${l}.post_attention_layernorm`, true))
       const out = g.hook(
@@ -147,7 +158,11 @@ function read(config: RawConfig): FamilyModel {
 
 /** [batch, pos, head · 3 · d_head] → q, k, v, each [batch, pos, head, d_head]. */
 function headwise(g: Builder, fused: Value, heads: number, dHead: number) {
-  const perHead = g.op('Reshape', [fused, g.ints([0, 0, heads, 3 * dHead])], ['batch', 'pos', 'head', 'd_head'])
+  const perHead = g.op(
+    'Reshape',
+    [fused, g.ints([0, 0, heads, 3 * dHead])],
+    ['batch', 'pos', 'head', 'd_head'],
+  )
   const [q, k, v] = split(g, perHead, [dHead, dHead, dHead]) as [Value, Value, Value]
   return { q, k, v }
 }

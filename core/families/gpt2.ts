@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { count, flag, parseConfig, positive } from '../checkpoint/config.ts'
 import type { RawConfig } from '../checkpoint/types.ts'
 import { attention } from '../graph/attention.ts'
-import { embed } from '../graph/embed.ts'
 import type { Value } from '../graph/builder.ts'
+import { embed } from '../graph/embed.ts'
 import { linear } from '../graph/linear.ts'
 import { mlp } from '../graph/mlp.ts'
 import type { ModelSpec } from '../graph/model-spec.ts'
@@ -12,7 +12,7 @@ import { norm } from '../graph/norm.ts'
 import { unembed } from '../graph/unembed.ts'
 import { activationOf, divides, refuse, size } from './config-rules.ts'
 import { type Family, type FamilyModel, RESIDUAL_ONLY } from './family.ts'
-import { add, gain, layers, split, type Size, want, wantLinear, wantNorm, weights } from './parts.ts'
+import { add, gain, layers, type Size, split, want, wantLinear, wantNorm, weights } from './parts.ts'
 
 const CONFIG = z.object({
   vocab_size: size().default(50257),

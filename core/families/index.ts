@@ -2,12 +2,14 @@
 import type { RawConfig } from '../checkpoint/types.ts'
 import { HeadscopeError } from '../errors.ts'
 import type { Family, FamilyModel } from './family.ts'
-import { gpt2 } from './gpt2.ts'
 import { gptNeox } from './gpt-neox.ts'
+import { gpt2 } from './gpt2.ts'
 import { llama } from './llama.ts'
 
 const FAMILIES: readonly Family[] = [gpt2, gptNeox, llama]
-const BY_TYPE = new Map(FAMILIES.flatMap((family) => family.modelTypes.map((type) => [type, family] as const)))
+const BY_TYPE = new Map(
+  FAMILIES.flatMap((family) => family.modelTypes.map((type) => [type, family] as const)),
+)
 
 /** `model_type` values that can be opened. */
 export const familyNames: readonly string[] = [...BY_TYPE.keys()]

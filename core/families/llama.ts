@@ -129,7 +129,10 @@ function read(config: RawConfig): FamilyModel {
       const q = linear(g, normed, part('self_attn.q_proj', bias), 'd_model') // [batch, pos, head · d_head]
       const k = linear(g, normed, part('self_attn.k_proj', bias), 'd_model') // [batch, pos, kv_head · d_head]
       const v = linear(g, normed, part('self_attn.v_proj', bias), 'd_model') // [batch, pos, kv_head · d_head]
-      const attn = g.hook('hook_attn_out', attention(g, spec, layer, { q, k, v }, part('self_attn.o_proj', bias)))
+      const attn = g.hook(
+        'hook_attn_out',
+        attention(g, spec, layer, { q, k, v }, part('self_attn.o_proj', bias)),
+      )
       const mid = g.hook('hook_resid_mid', add(g, x, attn))
       const normedMid = norm(g, 'ln2', mid, spec.norm, gain(`layers.${l}.post_attention_layernorm`, false))
       const out = mlp(g, normedMid, act, {

@@ -11,8 +11,18 @@ export function add(g: Builder, a: Value, b: Value): Value {
 }
 
 /** x [..., sum of sizes] cut along its last axis. */
-export function split(g: Builder, x: Value, sizes: readonly number[], axes: readonly Axis[] = x.axes): Value[] {
-  return g.ops('Split', [x, g.ints(sizes)], sizes.map(() => axes), { attributes: { axis: -1n } })
+export function split(
+  g: Builder,
+  x: Value,
+  sizes: readonly number[],
+  axes: readonly Axis[] = x.axes,
+): Value[] {
+  return g.ops(
+    'Split',
+    [x, g.ints(sizes)],
+    sizes.map(() => axes),
+    { attributes: { axis: -1n } },
+  )
 }
 
 /** `name.weight` and, where there is one, `name.bias`. */

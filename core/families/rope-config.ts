@@ -49,7 +49,12 @@ export function readRope(config: RawConfig, defaults: RopeDefaults): RopeSpec {
       `config.json: rotary embedding turns pairs, so head_dim × ${defaults.partialKey} must be an even number of 2 or more, but it is ${defaults.dHead} × ${partial} = ${dims}; correct head_dim or ${defaults.partialKey} in config.json.`,
     )
   const original = flat.original_max_position_embeddings ?? undefined
-  return { dims, theta, interleaved: defaults.interleaved, scaling: readScaling(config, nested, defaults, original) }
+  return {
+    dims,
+    theta,
+    interleaved: defaults.interleaved,
+    scaling: readScaling(config, nested, defaults, original),
+  }
 }
 
 // --- Internal helpers ---
@@ -96,7 +101,11 @@ function readScaling(
     case 'dynamic':
       return { type: 'dynamic', factor: factor(), original: defaults.maxPositions }
     case 'llama3': {
-      const own = parseConfig(z.object({ low_freq_factor: positive(), high_freq_factor: positive() }), nested, at)
+      const own = parseConfig(
+        z.object({ low_freq_factor: positive(), high_freq_factor: positive() }),
+        nested,
+        at,
+      )
       return {
         type: 'llama3',
         factor: factor(),

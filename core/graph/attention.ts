@@ -64,7 +64,10 @@ export function attention(
     }),
   )
   const scores = g.hook('attn.hook_attn_scores', g.op('Add', [products, inputs.bias], SCORES))
-  const pattern = g.hook('attn.hook_pattern', g.op('Softmax', [scores], SCORES, { attributes: { axis: -1n } }))
+  const pattern = g.hook(
+    'attn.hook_pattern',
+    g.op('Softmax', [scores], SCORES, { attributes: { axis: -1n } }),
+  )
   const mixed = grouped(g, layer, pattern, (rows) => g.op('MatMul', [rows, values], Q_T)) // [batch, head, pos, d_head]
   const z = g.hook('attn.hook_z', g.op('Transpose', [mixed], Q, { attributes: { perm: [0n, 2n, 1n, 3n] } }))
   return project(g, layer, z, output)

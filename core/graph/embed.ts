@@ -10,7 +10,10 @@ export interface EmbedWeights {
 export function embed(g: Builder, weights: EmbedWeights): Value {
   const axes = ['batch', 'pos', 'd_model'] as const
   const ids = g.input('ids', 'i64', ['batch', 'pos'])
-  const tokens = g.hook('hook_embed', g.op('Gather', [g.weight(weights.tokens, ['d_vocab', 'd_model']), ids], axes))
+  const tokens = g.hook(
+    'hook_embed',
+    g.op('Gather', [g.weight(weights.tokens, ['d_vocab', 'd_model']), ids], axes),
+  )
   if (!weights.positions) return tokens
   const positions = g.input('positions', 'i64', ['batch', 'pos'])
   const table = g.weight(weights.positions, ['pos', 'd_model'])

@@ -4,16 +4,16 @@
  */
 import { create, toBinary } from '@bufbuild/protobuf'
 import {
-  AttributeProto_AttributeType as AttributeType,
   AttributeProtoSchema,
+  AttributeProto_AttributeType as AttributeType,
   GraphProtoSchema,
   ModelProtoSchema,
   NodeProtoSchema,
   OperatorSetIdProtoSchema,
   StringStringEntryProtoSchema,
+  type TensorProto,
   TensorProto_DataLocation,
   TensorProto_DataType,
-  type TensorProto,
   TensorProtoSchema,
   TensorShapeProto_DimensionSchema,
   TensorShapeProtoSchema,
@@ -61,14 +61,20 @@ export function encode(graph: Graph, wanted: readonly string[], weights: WeightF
       output: outputs.map(({ name }) => valueInfo(name, resultType(name), producedAs.get(name) ?? null)),
       initializer: [
         ...graph.weights.filter((w) => used.has(w.id)).map((w) => externalTensor(w, weights)),
-        ...graph.constants.filter((c) => used.has(c.id)).map((c) =>
-          create(TensorProtoSchema, {
-            name: c.id,
-            dims: c.shape.map(BigInt),
-            dataType: c.dtype === 'f32' ? TensorProto_DataType.FLOAT : TensorProto_DataType.INT64,
-            rawData: new Uint8Array(c.data.buffer, c.data.byteOffset, c.data.byteLength) as Uint8Array<ArrayBuffer>,
-          }),
-        ),
+        ...graph.constants
+          .filter((c) => used.has(c.id))
+          .map((c) =>
+            create(TensorProtoSchema, {
+              name: c.id,
+              dims: c.shape.map(BigInt),
+              dataType: c.dtype === 'f32' ? TensorProto_DataType.FLOAT : TensorProto_DataType.INT64,
+              rawData: new Uint8Array(
+                c.data.buffer,
+                c.data.byteOffset,
+                c.data.byteLength,
+              ) as Uint8Array<ArrayBuffer>,
+            }),
+          ),
       ],
     }),
   })
@@ -84,7 +90,8 @@ export function encode(graph: Graph, wanted: readonly string[], weights: WeightF
 function outputId(graph: Graph, name: string): string {
   const hook = graph.hooks.find((site) => site.name === name)
   const id = hook?.output ?? graph.results.get(name)
-  if (id === undefined) throw new HeadscopeError('internal', `${name} is neither a hook nor a result of this graph.`)
+  if (id === undefined)
+    throw new HeadscopeError('internal', `${name} is neither a hook nor a result of this graph.`)
   return id
 }
 
@@ -138,10 +145,16 @@ function nodeProto(node: Node) {
 }
 
 function attributeProto(name: string, value: Attribute) {
-  if (typeof value === 'bigint') return create(AttributeProtoSchema, { name, type: AttributeType.INT, i: value })
-  if (typeof value === 'number') return create(AttributeProtoSchema, { name, type: AttributeType.FLOAT, f: value })
+  if (typeof value === 'bigint')
+    return create(AttributeProtoSchema, { name, type: AttributeType.INT, i: value })
+  if (typeof value === 'number')
+    return create(AttributeProtoSchema, { name, type: AttributeType.FLOAT, f: value })
   if (typeof value === 'string')
-    return create(AttributeProtoSchema, { name, type: AttributeType.STRING, s: new TextEncoder().encode(value) })
+    return create(AttributeProtoSchema, {
+      name,
+      type: AttributeType.STRING,
+      s: new TextEncoder().encode(value),
+    })
   return create(AttributeProtoSchema, { name, type: AttributeType.INTS, ints: [...value] })
 }
 
@@ -168,7 +181,10 @@ function valueInfo(name: string, dtype: DType, rank: number | null) {
   return create(ValueInfoProtoSchema, {
     name,
     type: create(TypeProtoSchema, {
-      value: { case: 'tensorType', value: create(TypeProto_TensorSchema, { elemType: ELEM_TYPE[dtype], ...shape }) },
+      value: {
+        case: 'tensorType',
+        value: create(TypeProto_TensorSchema, { elemType: ELEM_TYPE[dtype], ...shape }),
+      },
     }),
   })
 }

@@ -25,7 +25,11 @@ export function norm(g: Builder, name: string, x: Value, spec: NormSpec, weights
 // --- Internal helpers ---
 
 function fusedLayer(g: Builder, name: string, x: Value, spec: NormSpec, weights: NormWeights): Value {
-  const inputs = [x, g.weight(weights.gain, ['d_model']), weights.bias ? g.weight(weights.bias, ['d_model']) : null]
+  const inputs = [
+    x,
+    g.weight(weights.gain, ['d_model']),
+    weights.bias ? g.weight(weights.bias, ['d_model']) : null,
+  ]
   const [y, mean, inverse] = g.ops('LayerNormalization', inputs, [x.axes, ROW, ROW], {
     attributes: { epsilon: spec.eps, axis: -1n },
   }) as [Value, Value, Value]
@@ -49,8 +53,7 @@ function fusedRms(g: Builder, name: string, x: Value, spec: NormSpec, weights: N
 
 function decomposed(g: Builder, name: string, x: Value, spec: NormSpec, weights: NormWeights): Value {
   const last = g.ints([-1])
-  const centred =
-    spec.kind === 'layer' ? g.op('Sub', [x, g.op('ReduceMean', [x, last], ROW)], x.axes) : x
+  const centred = spec.kind === 'layer' ? g.op('Sub', [x, g.op('ReduceMean', [x, last], ROW)], x.axes) : x
   const variance = g.op('ReduceMean', [g.op('Mul', [centred, centred], x.axes), last], ROW)
   const deviation = g.op('Sqrt', [g.op('Add', [variance, g.floats([spec.eps], ['one'])], ROW)], ROW)
   const scale = g.hook(`${name}.hook_scale`, deviation)

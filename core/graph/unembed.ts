@@ -40,5 +40,8 @@ function reductions(g: Builder, logits: Value): void {
   g.result('top_logits', topLogits)
   g.result('top_ids', topIds)
   const targets = g.input('targets', 'i64', ['batch', 'pos', 'one'])
-  g.result('target_logit', g.op('GatherElements', [logits, targets], ['batch', 'pos', 'one'], { attributes: { axis: -1n } }))
+  g.result(
+    'target_logit',
+    g.op('GatherElements', [logits, targets], ['batch', 'pos', 'one'], { attributes: { axis: -1n } }),
+  )
 }

@@ -43,8 +43,8 @@ export function slice<D extends Float32Array | Uint8Array>(
   const inner = sizeOf(dense.shape.slice(axis + 1))
   const outer = sizeOf(dense.shape.slice(0, axis))
   const rows = end - first
-  const Array = dense.data.constructor as new (length: number) => D
-  const data = new Array(outer * rows * inner)
+  const Same = dense.data.constructor as new (length: number) => D
+  const data = new Same(outer * rows * inner)
   for (let o = 0; o < outer; o++) {
     const from = (o * size + first) * inner
     data.set(dense.data.subarray(from, from + rows * inner) as never, o * rows * inner)

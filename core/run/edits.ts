@@ -138,10 +138,11 @@ function selectorOf(edit: Edit, axis: Axis): Indices | undefined {
 function forEachSelected(region: Region, visit: (flat: number) => void): void {
   const strides = broadcastStrides(region.shape)
   const walk = (indices: readonly (readonly number[] | null)[], axis: number, flat: number): void => {
-    if (axis === region.shape.length) return visit(flat)
-    if (region.shape[axis] === 1) return walk(indices, axis + 1, flat)
-    for (const index of indices[axis] ?? range(region.shape[axis]!))
-      walk(indices, axis + 1, flat + index * strides[axis]!)
+    if (axis === region.shape.length) visit(flat)
+    else if (region.shape[axis] === 1) walk(indices, axis + 1, flat)
+    else
+      for (const index of indices[axis] ?? range(region.shape[axis]!))
+        walk(indices, axis + 1, flat + index * strides[axis]!)
   }
   const items = region.shape[0] === 1 ? region.items.slice(0, 1) : region.items
   items.forEach((item, n) => {

@@ -55,7 +55,9 @@ describe('verify', () => {
     expect(await failed(changed('blocks.1.attn.hook_z', far))).toContain('o lies between the visible values')
   })
   test('rotary', async () => {
-    const double = (data: Float32Array) => data.forEach((value, i) => data.set([2 * value], i))
+    const double = (data: Float32Array) => {
+      for (let i = 0; i < data.length; i++) data[i]! *= 2
+    }
     expect(await failed(changed('blocks.0.attn.hook_rot_q', double))).toContain(
       'rotary keeps the length of queries',
     )
