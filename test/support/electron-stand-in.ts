@@ -10,6 +10,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import type { Page } from 'playwright-core'
 
 type Handler = (request: Request) => Response | Promise<Response>
 type Listener = (...args: unknown[]) => void
@@ -94,6 +95,49 @@ export function runPreload(file: string, window: BrowserWindow): Record<string, 
   }
   new Function('require', 'process', readFileSync(file, 'utf8'))(require, { platform: process.platform })
   return world
+}
+
+/**
+ * Shows a window in a real browser: its protocol over HTTP, its preload in the page, messages carried both ways.
+ * Close what it returns after the page.
+ */
+export async function showInBrowser(
+  file: string,
+  window: BrowserWindow,
+  page: Page,
+): Promise<{ close(): void }> {
+  const server = await windowOverHttp()
+  const fromMain = new EventEmitter()
+  fromMain.emit = (channel, _event, ...args) => {
+    // A page that is loading hears nothing, as in Electron.
+    const call = `globalThis.fromMain?.(...${JSON.stringify([channel, ...args])})`
+    page.evaluate(call).catch(() => {})
+    return true
+  }
+  window.webContents.page = fromMain
+  await page.exposeFunction('toMain', (channel, ...args) => {
+    const senderFrame = { url: page.url().replace(server.origin, 'app://headscope') }
+    ipcMain.emit(channel, { senderFrame, sender: window.webContents }, ...args)
+  })
+  await page.addInitScript(`{
+    const listeners = new Map()
+    globalThis.fromMain = (channel, ...args) => { for (const listen of listeners.get(channel) ?? []) listen({}, ...args) }
+    const module = {
+      contextBridge: { exposeInMainWorld: (name, api) => { globalThis[name] = api } },
+      ipcRenderer: {
+        on: (channel, listen) => listeners.set(channel, [...(listeners.get(channel) ?? []), listen]),
+        removeListener: (channel, listen) => listeners.set(channel, listeners.get(channel).filter((other) => other !== listen)),
+        send: (channel, ...args) => globalThis.toMain(channel, ...args),
+      },
+    }
+    const require = () => module
+    const process = { platform: ${JSON.stringify(process.platform)} }
+    ;(() => {${readFileSync(file, 'utf8')}
+})()
+  }`)
+  window.webContents.emit('did-start-loading')
+  await page.goto(`${server.origin}/`)
+  return server
 }
 
 // --- The module ---
