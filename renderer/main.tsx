@@ -4,6 +4,7 @@ import { QueryClientProvider } from '@tanstack/react-query'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { queryClient } from './api/queries.ts'
+import { connectDesktop } from './state/desktop.ts'
 import { HintProvider } from './ui/hint.tsx'
 import './ui/theme.css'
 import './ui/controls.css'
@@ -11,6 +12,7 @@ import './ui/frame.css'
 import './ui/views.css'
 import { Frame } from './views/frame/frame.tsx'
 
+connectDesktop()
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
     <CSPProvider disableStyleElements>

@@ -9,6 +9,7 @@ import type {
   GenerateRequest,
   InductionView,
   JobStarted,
+  JobSummary,
   Library,
   OpenedModel,
   PredictReply,
@@ -92,6 +93,7 @@ export const api = {
   folders: (path: string) => get<FolderListing>('/api/folders', path ? { path } : {}),
   startRun: (body: RunRequest) => post<JobStarted>('/api/jobs/run', body),
   startScan: (body: ScanRequest) => post<JobStarted>('/api/jobs/scan', body),
+  jobs: () => get<JobSummary[]>('/api/jobs'),
   cancelJob: (id: number) => post<unknown>(`/api/jobs/${id}/cancel`, {}),
   jobEvents: (id: number) => new EventSource(`/api/jobs/${id}/events`),
 

@@ -33,6 +33,13 @@ export const runPrompt = (body: RunRequest) =>
 export const scanModel = (body: ScanRequest, name: string) =>
   follow<ScanReply>(api.startScan(body), `Scoring the heads of ${name}`)
 
+/** After a reload: follows what still runs, and calls `onEnd` as each of them ends. */
+export async function resumeJobs(onEnd: () => void): Promise<void> {
+  for (const { job, label, event } of await api.jobs()) {
+    if (event.type === 'progress') follow(Promise.resolve({ job }), label).then(onEnd, onEnd)
+  }
+}
+
 /** Resolves with the job's result; rejects with ApiFailure (code `cancelled` when the user stopped it). */
 async function follow<R>(starting: Promise<JobStarted>, title: string): Promise<R> {
   const { job: id } = await starting

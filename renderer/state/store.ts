@@ -6,7 +6,7 @@ import { useSyncExternalStore } from 'react'
 import { formatSelection, parseSelection, type Selection, sameHead } from './selection.ts'
 import { markHeadSwitch } from './timing.ts'
 
-interface Store<T> {
+export interface Store<T> {
   get(): T
   set(value: T): void
   subscribe(listener: () => void): () => void

@@ -32,6 +32,11 @@ export function useTheme(): Theme {
   return chosen ?? fallback
 }
 
+/** Outside React. */
+export function currentTheme(): Theme {
+  return getSelection().theme ?? remembered() ?? systemTheme()
+}
+
 /** Switches and remembers. */
 export function toggleTheme(now: Theme): void {
   const next: Theme = now === 'dark' ? 'light' : 'dark'

@@ -2,6 +2,7 @@
 import { Tabs } from '@base-ui/react/tabs'
 import { useQuery } from '@tanstack/react-query'
 import { Group, Panel, Separator, useDefaultLayout } from 'react-resizable-panels'
+import { useEngineState, useOpenProblem } from '../../state/desktop.ts'
 import { firstStart } from '../../state/open.ts'
 import { getSelection, select, useSelection } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
@@ -22,6 +23,7 @@ export function Frame() {
   return (
     <div className="frame">
       <Header />
+      <Banner />
       <Group className="panes" {...layout}>
         <Panel
           id="library"
@@ -54,6 +56,19 @@ export function Frame() {
       </Group>
       <StatusBar />
     </div>
+  )
+}
+
+/** What happened to the engine, or to a folder that came from outside. */
+function Banner() {
+  const engine = useEngineState()
+  const problem = useOpenProblem()
+  const message = engine.message ?? problem
+  if (message === null) return null
+  return (
+    <p className="banner" role="alert">
+      {message}
+    </p>
   )
 }
 

@@ -1,6 +1,8 @@
 /** Name, where we are, theme, help. */
 import { Popover } from '@base-ui/react/popover'
+import { useSyncExternalStore } from 'react'
 import { useModel, useRun } from '../../api/queries.ts'
+import { helpOpen } from '../../state/desktop.ts'
 import { toggleTheme, useTheme } from '../../state/theme.ts'
 
 const KEYS: readonly (readonly [string, string])[] = [
@@ -10,6 +12,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['Shift click', 'on a token: lock it as the key'],
   ['wheel, drag', 'zoom and move the pattern; 0 fits it'],
   ['Esc', 'unlock'],
+  ['Ctrl K', 'find a head, or filter them'],
   ['Ctrl ↵', 'run the prompt that is being typed'],
 ]
 
@@ -17,6 +20,7 @@ export function Header() {
   const model = useModel()
   const run = useRun()
   const theme = useTheme()
+  const help = useSyncExternalStore(helpOpen.subscribe, helpOpen.get)
   const step = model.data?.series.find((s) => s.path === model.data.path)?.at
   const text = run.data?.text ?? (run.data ? `${run.data.tokens} ids` : null)
   return (
@@ -49,7 +53,7 @@ export function Header() {
           <path d="M8 2.5a5.5 5.5 0 0 1 0 11z" fill="currentColor" />
         </svg>
       </button>
-      <Popover.Root>
+      <Popover.Root open={help} onOpenChange={(open) => helpOpen.set(open)}>
         <Popover.Trigger className="icon-button" aria-label="Help" title="Keys and definitions">
           ?
         </Popover.Trigger>

@@ -5,6 +5,7 @@ import { type FormEvent, useState } from 'react'
 import type { LibraryModel } from '../../../core/api/contract.ts'
 import { api } from '../../api/client.ts'
 import { useRun } from '../../api/queries.ts'
+import { desktop } from '../../state/desktop.ts'
 import { openCheckpoint } from '../../state/open.ts'
 
 export function OpenDialog({ recents }: { recents: readonly LibraryModel[] }) {
@@ -126,6 +127,11 @@ function Browser({ recents, onDone }: { recents: readonly LibraryModel[]; onDone
           </button>
         ))}
         <span className="spacer" />
+        {desktop && (
+          <Dialog.Close className="button" onClick={() => desktop?.chooseCheckpoint()}>
+            System dialog…
+          </Dialog.Close>
+        )}
         <Dialog.Close className="button">Cancel</Dialog.Close>
       </div>
     </form>
