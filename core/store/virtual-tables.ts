@@ -123,21 +123,28 @@ function addResidual(db: Database.Database, blobs: Database.Database): void {
     WHERE r.complete = 1 AND a.axes = '["pos","d_model"]'`)
 }
 
-/** `SELECT * FROM edge_search(5, 9, 0.3)`: token ids or null for any; strongest first, 1,000 unless `max_rows` says so. */
+/**
+ * `SELECT * FROM edge_search WHERE key_token = 9 AND min_weight = 0.3`, or as a call, `edge_search(5, 9, 0.3)`, where
+ * -1 stands for any token. Strongest first, 1,000 rows unless `max_rows` says so. A null equals nothing in SQL.
+ */
 function addSearch(db: Database.Database, blobs: Database.Database): void {
   db.table('edge_search', {
     parameters: ['query_token', 'key_token', 'min_weight', 'max_rows'],
     columns: ['run', 'item', 'hook', 'layer', 'head', 'query', 'key', 'weight'],
     *rows(queryToken, keyToken, minWeight, maxRows) {
       const { examples } = searchEdges(blobs, {
-        ...(typeof queryToken === 'number' ? { query: [queryToken] } : {}),
-        ...(typeof keyToken === 'number' ? { key: [keyToken] } : {}),
+        ...(isToken(queryToken) ? { query: [queryToken] } : {}),
+        ...(isToken(keyToken) ? { key: [keyToken] } : {}),
         ...(typeof minWeight === 'number' ? { minWeight } : {}),
         limit: typeof maxRows === 'number' ? maxRows : 1000,
       })
       for (const e of examples) yield [e.run, e.item, e.hook, e.layer, e.head, e.query, e.key, e.weight]
     },
   })
+}
+
+function isToken(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0
 }
 
 interface PatternRow {

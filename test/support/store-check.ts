@@ -14,7 +14,9 @@ export function expectWhole(store: Store, id: number): void {
     const head = store.pattern(id, item, 2, 3)
     expect(head.shape).toEqual([length, length])
     const at = ((item * 4 + 3) * 24 + length - 1) * 24
-    expect([...head.data.subarray(-length)]).toEqual([...whole.data.subarray(at, at + length)].map(Math.f16round))
+    expect([...head.data.subarray(-length)]).toEqual(
+      [...whole.data.subarray(at, at + length)].map(Math.f16round),
+    )
     const residual = store.residual(id, item, 'blocks.1.hook_resid_pre')
     expect([...residual.data]).toEqual([
       ...madeResidual([24, 17], 16, 1).data.subarray(item * 24 * 16, item * 24 * 16 + length * 16),

@@ -10,7 +10,9 @@ const store = openStore(path)
 process.stdout.write('ready\n')
 for (let i = 0; Number(count) === 0 || i < Number(count); i++) {
   const lengths = [24, 17]
-  const items = lengths.map((length, item) => ({ ids: madeTokens(length, 1000 * Number(seed) + 2 * i + item) }))
+  const items = lengths.map((length, item) => ({
+    ids: madeTokens(length, 1000 * Number(seed) + 2 * i + item),
+  }))
   const writer = store.beginRun({ provenance: madeProvenance(`hash of ${seed}`), items })
   for (let layer = 0; layer < 3; layer++) {
     writer.write(`blocks.${layer}.hook_resid_pre`, madeResidual(lengths, 16, layer))
