@@ -1,6 +1,7 @@
 /**
  * The desktop's hold on the engine: a Node child process. In: how to start it. Out: its address, and news of its state.
- * It is started again when it dies; three deaths within a minute are given up, with the last reason.
+ * It is started again when it dies. Three deaths within a minute are given up, and so is a workspace that cannot be
+ * opened, each with its reason.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
@@ -32,6 +33,9 @@ export interface EngineProcessOptions {
 
 const GIVE_UP = { deaths: 3, within: 60_000 }
 
+/** How long the engine may take to end by itself, in ms: longer than its own patience. */
+const FAREWELL = 7000
+
 /** Starts the engine and keeps it alive until `stop()`. */
 export function createEngineProcess({ node, entry, options, onState }: EngineProcessOptions): EngineProcess {
   const deaths: number[] = []
@@ -48,6 +52,7 @@ export function createEngineProcess({ node, entry, options, onState }: EnginePro
     })
     child = started
     let reason: string | null = null
+    let hopeless = false
     let lastWords = ''
     // Echoed, and the last line kept: it is the reason when the process dies without a message.
     createInterface({ input: started.stderr! }).on('line', (line) => {
@@ -56,6 +61,8 @@ export function createEngineProcess({ node, entry, options, onState }: EnginePro
     })
     started.on('message', (message: EngineMessage) => {
       if (message.type === 'failed') {
+        // What is wrong with a file does not go away by starting again; a port or a defect may.
+        hopeless = message.code !== 'internal' && message.code !== 'in-use'
         reason = message.message
         return
       }
@@ -79,7 +86,7 @@ export function createEngineProcess({ node, entry, options, onState }: EnginePro
       const recent = deaths.filter((time) => time > Date.now() - GIVE_UP.within)
       waiting.reject(new Error(reason!))
       waiting = deferred()
-      if (recent.length >= GIVE_UP.deaths) {
+      if (hopeless || recent.length >= GIVE_UP.deaths) {
         waiting.reject(new Error(reason!))
         tell({ state: 'failed', message: reason! })
         return
@@ -99,8 +106,11 @@ export function createEngineProcess({ node, entry, options, onState }: EnginePro
       const leaving = child
       if (!leaving || leaving.exitCode !== null) return
       const gone = new Promise<void>((resolve) => leaving.once('exit', () => resolve()))
-      leaving.kill('SIGTERM')
+      // Losing its parent is what the engine ends on, on every system; a signal would kill it at once on Windows.
+      if (leaving.connected) leaving.disconnect()
+      const timer = setTimeout(() => leaving.kill('SIGKILL'), FAREWELL)
       await gone
+      clearTimeout(timer)
     },
   }
 }

@@ -45,7 +45,7 @@ async function passOn(request: Request, url: URL, address: () => Promise<EngineA
     const answer = await fetch(target, { method: request.method, headers, body, signal, redirect: 'error' })
     return new Response(answer.body, { status: answer.status, headers: answer.headers })
   } catch (error) {
-    const message = `The engine does not answer (${sentence(error)}); it is started again by itself.`
+    const message = `The engine does not answer: ${sentence(error)}`
     return Response.json({ error: { code: 'internal', message } } satisfies ApiError, { status: 503 })
   }
 }

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
 import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createApp } from '../../core/api/app.ts'
 import { createCatalogue } from '../../core/api/catalogue.ts'
 import type { ApiDeps } from '../../core/api/deps.ts'
@@ -15,6 +15,8 @@ const TOKEN = 'a-token-of-this-test'
 let folder: string
 let server: Listening
 let port = 0
+/** Of every question that was put to the engine; none is answered. */
+const signals: AbortSignal[] = []
 
 const absent = (): never => {
   throw new HeadscopeError('not-found', 'There is no run 7.')
@@ -54,7 +56,13 @@ beforeAll(async () => {
       },
       close: () => {},
     },
-    compute: { call: absent, close: async () => {} },
+    compute: {
+      call: (_method, _input, options) => {
+        signals.push(options!.signal!)
+        return new Promise(() => {})
+      },
+      close: async () => {},
+    },
     jobs: createJobQueue(),
     rendererDir,
     token: TOKEN,
@@ -272,6 +280,18 @@ describe('errors', () => {
     const body = JSON.stringify({ sql: 'x'.repeat(17 * 1024 * 1024) })
     expect(await errorOf(ask('/api/sql', json, { method: 'POST', body }))).toMatchObject({ status: 400 })
   })
+})
+
+it('work that nobody waits for any more is cancelled', async () => {
+  const stop = new AbortController()
+  const body = JSON.stringify({ model: folder, prompt: { ids: [1] }, max: 1000 })
+  const url = `http://127.0.0.1:${port}/api/generate`
+  const asked = fetch(url, { method: 'POST', headers: json, body, signal: stop.signal })
+  await vi.waitFor(() => expect(signals).toHaveLength(1))
+  expect(signals[0]!.aborted).toBe(false)
+  stop.abort()
+  await expect(asked).rejects.toThrow()
+  await vi.waitFor(() => expect(signals[0]!.aborted).toBe(true))
 })
 
 it('a port in use is one sentence', async () => {

@@ -115,7 +115,7 @@ export async function showInBrowser(
     return true
   }
   window.webContents.page = fromMain
-  await page.exposeFunction('toMain', (channel, ...args) => {
+  await page.exposeFunction('toMain', (channel: string, ...args: unknown[]) => {
     const senderFrame = { url: page.url().replace(server.origin, 'app://headscope') }
     ipcMain.emit(channel, { senderFrame, sender: window.webContents }, ...args)
   })
