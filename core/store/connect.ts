@@ -34,6 +34,9 @@ export function connect(path: string, options: ConnectOptions = {}): Database.Da
 function connectWriting(path: string, maxBytes: number | undefined): Database.Database {
   if (!existsSync(path) || statSync(path).size === 0) createIfMissing(path)
   checkHeader(path)
+  // SQLite would open a protected file for reading and fail later; its log needs the folder too.
+  accessSync(path, constants.W_OK)
+  accessSync(dirname(path), constants.W_OK)
   // A first look without write access, so that a newer or broken file stays as it is.
   connectReading(path).close()
   const db = new Database(path, { fileMustExist: true, timeout: BUSY_TIMEOUT })

@@ -33,7 +33,13 @@ export function storeProblem(error: unknown, path: string): HeadscopeError {
       `${path}: this file or its folder may not be written to; choose another place with --store, or change its permissions.`,
       because,
     )
-  if (code.startsWith('SQLITE_CANTOPEN') || code === 'ENOENT' || code === 'ENOTDIR' || code === 'EISDIR')
+  if (
+    code.startsWith('SQLITE_CANTOPEN') ||
+    code === 'ENOENT' ||
+    code === 'ENOTDIR' ||
+    code === 'EEXIST' ||
+    code === 'EISDIR'
+  )
     return new HeadscopeError(
       'bad-store',
       `${path}: cannot be opened as a workspace; name a file in an existing folder that you may write to.`,

@@ -293,6 +293,17 @@ describe('patterns', () => {
     }
   })
 
+  it('never change: what a read returns is the caller’s own (S21)', () => {
+    const id = keep(madePattern([8], 2, 1), [8])
+    const first = store.pattern(id, 0, 0, 1)
+    const bytes = Buffer.from(store.patternBytes(id, 0, 0, 1).bytes)
+    store.patternBytes(id, 0, 0, 1).bytes.fill(7)
+    store.thumbnails(id, 0).data.fill(7)
+    for (let q = 0; q < 8; q++) first.data[q * 8] = 0 // a reader that hides BOS
+    expect(bytes.equals(store.patternBytes(id, 0, 0, 1).bytes)).toBe(true)
+    expect(store.pattern(id, 0, 0, 1).data[0]).toBe(1)
+  })
+
   it('name what is missing', () => {
     const id = keep(madePattern([3], 2, 1), [3])
     expect(() => store.pattern(id, 0, 1, 0)).toThrow(`Run ${id} holds no pattern of L1H0`)
@@ -464,6 +475,26 @@ describe('scans', () => {
     const { created: _, ...back } = store.latestScan('abc')!
     expect(back).toEqual({ ...scan, id, contentHash: 'abc' })
     expect(Object.keys(back.heads[1]!.scores)).toEqual(['induction', 'first_token_sink'])
+  })
+})
+
+describe('experiments', () => {
+  it('keep numbered cells, each once, beyond the runs they came from (S27)', () => {
+    const run = keep(madePattern([3], 1, 1), [3])
+    const db = new Database(store.path)
+    db.exec(
+      `INSERT INTO experiment (kind, plan, plan_hash, cells, created) VALUES ('sweep', '{}', 'h', 2, 'now')`,
+    )
+    const cell = db.prepare(
+      "INSERT INTO experiment_cell (experiment, cell, key, value, run) VALUES (1, ?, '{}', '1', ?)",
+    )
+    cell.run(0, run)
+    expect(() => cell.run(0, run)).toThrow(/UNIQUE/)
+    store.deleteRun(run)
+    expect(db.prepare('SELECT cell, value, run FROM experiment_cell').all()).toEqual([
+      { cell: 0, value: '1', run: null },
+    ])
+    db.close()
   })
 })
 
