@@ -72,7 +72,12 @@ export function workspaceWrites(store: Store): WorkspaceWrites {
 function* headsOf(store: Store, run: number, layers: readonly number[], heads: number): Iterable<StoredHead> {
   for (const layer of layers) {
     for (let head = 0; head < heads; head++) {
-      yield { layer, head, at: weightsOf(store.patternBytes(run, 0, layer, head)) }
+      let at: StoredHead['at'] | null = null // a prompt without repeats reads no pattern at all
+      yield {
+        layer,
+        head,
+        at: (query, key) => (at ??= weightsOf(store.patternBytes(run, 0, layer, head)))(query, key),
+      }
     }
   }
 }
