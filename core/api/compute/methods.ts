@@ -25,6 +25,7 @@ import type { Engine, EngineModel } from './engine.ts'
 import { inductionView } from './induction.ts'
 import { createModelCache } from './model-cache.ts'
 import type { Call } from './rpc.ts'
+import { storedCaptures } from './stored-run.ts'
 import type { WorkspaceWrites } from './workspace-writes.ts'
 
 /** Models that stay open beside those in use. */
@@ -90,7 +91,7 @@ export function createMethods<M extends EngineModel>(
     run: ({ model, prompt, edits = [] }: RunRequest, { signal, progress }: Call): Promise<{ run: number }> =>
       models.use(model, async (opened) => {
         const ids = idsOf(opened, prompt)
-        const capture = captures(engine.summary(opened).n_layers)
+        const capture = storedCaptures(engine.summary(opened).n_layers)
         const plan = {
           provenance: engine.provenance(opened, capture, edits),
           spec: engine.summary(opened),
@@ -150,11 +151,6 @@ export function createMethods<M extends EngineModel>(
       workspace.close()
     },
   }
-}
-
-/** Every pattern, the residual stream at each border of blocks, and at the end. */
-function captures(layers: number): string[] {
-  return ['blocks.*.attn.hook_pattern', 'blocks.*.hook_resid_pre', `blocks.${layers - 1}.hook_resid_post`]
 }
 
 function describe<M extends EngineModel>(

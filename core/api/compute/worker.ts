@@ -4,12 +4,12 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import * as headscope from '../../index.ts'
-import { versions } from '../../run/versions.ts'
 import { openStore } from '../../store/capture-store.ts'
 import { specSummary } from '../spec-summary.ts'
 import type { Engine } from './engine.ts'
 import { createMethods } from './methods.ts'
 import { type MethodTable, serveMethods } from './rpc.ts'
+import { provenanceOf } from './stored-run.ts'
 import type { WorkerData } from './worker-data.ts'
 import { workspaceWrites } from './workspace-writes.ts'
 
@@ -18,17 +18,7 @@ const engine: Engine<headscope.Model> = {
   scanHeads: headscope.scanHeads,
   repeatPairs: headscope.repeatPairs,
   summary: (model) => specSummary(model.spec),
-  provenance: (model, capture, edits) => ({
-    modelPath: model.path,
-    modelName: model.name,
-    family: model.spec.family,
-    contentHash: null, // filled in when the run is complete
-    capture,
-    edits,
-    versions,
-    device: 'cpu',
-    dtype: 'f32',
-  }),
+  provenance: provenanceOf,
 }
 
 function methods({ storePath, ...options }: WorkerData): MethodTable {
