@@ -23,7 +23,9 @@ export function layoutArcs(
   pitch: number,
   height: number,
 ): Arc[] {
-  const longest = Math.max(1, ...pairs.map((p) => p.query - p.target))
+  const longest = pairs.reduce((n, p) => Math.max(n, p.query - p.target), 1)
+  const thickest = Math.min(4.25, Math.max(1.1, pitch / 4)) // where tokens are narrow, so are arcs
+  const crowd = Math.max(1, Math.sqrt(Math.min(pairs.length, MOST_ARCS) / 60))
   return pairs
     .map((pair, index): Arc => {
       const weight = weights[index] ?? 0
@@ -37,8 +39,8 @@ export function layoutArcs(
         to: pair.target,
         weight,
         path: `M ${x1} ${height} C ${x1 - lean} ${height - rise}, ${x2 + lean} ${height - rise}, ${x2} ${height}`,
-        width: 0.75 + weight * 4.25,
-        opacity: 0.22 + weight * 0.68,
+        width: 0.7 + weight * thickest,
+        opacity: (0.22 + weight * 0.68) / crowd,
       }
     })
     .sort((a, b) => a.weight - b.weight || a.index - b.index)

@@ -3,11 +3,13 @@
  * it. Out: an opened checkpoint, a step back, another theme, the help, or the state of the engine's process.
  */
 import { useSyncExternalStore } from 'react'
+import type { OpenedModel } from '../../core/api/contract.ts'
 import type { DesktopApi, DesktopCommand, EngineState } from '../../core/api/desktop.ts'
 import { resumeJobs } from '../api/jobs.ts'
 import { queryClient } from '../api/queries.ts'
 import { openCheckpoint } from './open.ts'
-import { createStore, select } from './store.ts'
+import { walked } from './selection.ts'
+import { createStore, getSelection, select } from './store.ts'
 import { currentTheme, toggleTheme } from './theme.ts'
 
 /** The shell's own functions; undefined in a browser. */
@@ -42,12 +44,25 @@ export function connectDesktop(): void {
     if (back) refresh()
   })
   addEventListener('keydown', (event) => {
-    if (!(event.ctrlKey || event.metaKey) || desktop) return // the shell's menu has these keys
+    if (event.target === document.body && walkHeads(event.key)) return event.preventDefault()
+    if (!(event.ctrlKey || event.metaKey) || desktop) return undefined // the shell's menu has these keys
     if (event.key.toLowerCase() === 'k') carryOut('palette')
     else if (event.key === '/') carryOut('shortcuts')
-    else return
-    event.preventDefault()
+    else return undefined
+    return event.preventDefault()
   })
+}
+
+/** Keys that work while nothing has the focus: arrows walk the heads, Enter opens one, Escape unlocks. */
+function walkHeads(key: string): boolean {
+  const now = getSelection()
+  const model = queryClient.getQueryData<OpenedModel>(['model', now.model])
+  const next = model && walked(key, now.head, model.spec)
+  if (next) select({ head: next, ablate: false })
+  else if (key === 'Enter' && now.head) select({ tab: 'pattern' })
+  else if (key === 'Escape') select({ query: null, key: null }, { replace: true })
+  else return false
+  return true
 }
 
 function carryOut(command: DesktopCommand): void {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { EMPTY, formatSelection, parseHead, parseSelection, type Selection } from './selection.ts'
+import { EMPTY, formatSelection, parseHead, parseSelection, type Selection, walked } from './selection.ts'
 
 test('a selection comes back from its address', () => {
   const selection: Selection = {
@@ -35,4 +35,14 @@ test('heads are read as L5H1 and 5.1', () => {
   expect(parseHead(' l5 h12 ')).toEqual({ layer: 5, head: 12 })
   expect(parseHead('5.1')).toEqual({ layer: 5, head: 1 })
   expect(parseHead('5')).toBeNull()
+})
+
+test('arrow keys walk: up is a higher layer, and the edges hold', () => {
+  const spec = { n_layers: 2, n_heads: 3 }
+  const at = (layer: number, head: number) => ({ layer, head })
+  expect(walked('ArrowUp', at(0, 1), spec)).toEqual(at(1, 1))
+  expect(walked('ArrowUp', at(1, 1), spec)).toEqual(at(1, 1))
+  expect(walked('ArrowLeft', at(1, 0), spec)).toEqual(at(1, 0))
+  expect(walked('ArrowRight', null, spec)).toEqual(at(0, 0))
+  expect(walked('a', at(0, 0), spec)).toBeNull()
 })

@@ -62,6 +62,19 @@ export function sameHead(a: HeadId | null, b: HeadId | null): boolean {
   return a === b || (a !== null && b !== null && a.layer === b.layer && a.head === b.head)
 }
 
+/** The head that an arrow key leads to; null when it is no arrow key. Up is a higher layer. */
+export function walked(
+  key: string,
+  from: HeadId | null,
+  spec: { n_layers: number; n_heads: number },
+): HeadId | null {
+  const step = { ArrowUp: [1, 0], ArrowDown: [-1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[key]
+  if (!step) return null
+  if (!from) return { layer: 0, head: 0 }
+  const keep = (x: number, count: number) => Math.min(count - 1, Math.max(0, x))
+  return { layer: keep(from.layer + step[0]!, spec.n_layers), head: keep(from.head + step[1]!, spec.n_heads) }
+}
+
 /** The hash of a selection, without `#`. Only what differs from EMPTY is written. */
 export function formatSelection(s: Selection): string {
   const out = new URLSearchParams()

@@ -10,7 +10,7 @@ import { fetchPattern } from '../../api/patterns.ts'
 import { isDark, weightColor } from '../../charts/color.ts'
 import { ThumbnailSheet } from '../../charts/thumbnail-sheet.tsx'
 import { formatScore, scoreLabel } from '../../state/rank.ts'
-import { type HeadId, headName, sameHead } from '../../state/selection.ts'
+import { headName, sameHead, walked } from '../../state/selection.ts'
 import { getSelection, select, useSelection } from '../../state/store.ts'
 import type { Theme } from '../../state/theme.ts'
 import { range } from '../../ui/range.ts'
@@ -192,16 +192,3 @@ const Tile = memo(function Tile(props: TileProps) {
     </button>
   )
 })
-
-/** The head that an arrow key leads to; null when it is no arrow key. Up is a higher layer. */
-export function walked(
-  key: string,
-  from: HeadId | null,
-  spec: { n_layers: number; n_heads: number },
-): HeadId | null {
-  const step = { ArrowUp: [1, 0], ArrowDown: [-1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[key]
-  if (!step) return null
-  if (!from) return { layer: 0, head: 0 }
-  const keep = (x: number, count: number) => Math.min(count - 1, Math.max(0, x))
-  return { layer: keep(from.layer + step[0]!, spec.n_layers), head: keep(from.head + step[1]!, spec.n_heads) }
-}

@@ -1,6 +1,7 @@
 /** Tokens on a line with arcs above. Hovering a token or an arc is the shared hover; a click on an arc locks its cell. */
 import type { RunDetail } from '../../../core/api/contract.ts'
 import { layoutArcs, MOST_ARCS } from '../../charts/arcs.ts'
+import { visibleLabels } from '../../charts/labels.ts'
 import { setHover, toggleCell, toggleQuery, useHover, useSelection } from '../../state/store.ts'
 import { useSize } from '../../ui/use-size.ts'
 import type { Place } from './places.ts'
@@ -20,10 +21,11 @@ export function ArcDiagram({ run, pairs, weights, places }: Props) {
   const query = useSelection((s) => s.query)
   const key = useSelection((s) => s.key)
   const count = run.views.length
-  const pitch = Math.min(44, Math.max(14, (size.width - 24) / count))
+  const pitch = Math.min(44, Math.max(1, (size.width - 44) / count))
   const height = Math.max(60, size.height - LABELS)
   const arcs = layoutArcs(pairs, weights, pitch, height)
-  const lit = (i: number) => i === over.query || i === over.key || i === query || i === key
+  const always = [over.query, over.key, query, key].filter((i) => i !== null)
+  const labelled = visibleLabels(count, pitch, 0, count * pitch, 14, always)
   return (
     <div className="arc-scroll" ref={measure}>
       {pairs.length > MOST_ARCS && (
@@ -32,7 +34,7 @@ export function ArcDiagram({ run, pairs, weights, places }: Props) {
         </p>
       )}
       {size.width > 0 && (
-        <svg width={count * pitch + 24} height={height + LABELS - 4} aria-hidden="true" className="arcs">
+        <svg width={count * pitch + 40} height={height + LABELS - 4} aria-hidden="true" className="arcs">
           {arcs.map((arc) => {
             const chosen = arc.from === query && (key === null || arc.to === key)
             const hovered = arc.from === over.query && (over.key === null || arc.to === over.key)
@@ -57,27 +59,30 @@ export function ArcDiagram({ run, pairs, weights, places }: Props) {
               key={arc.index}
               cx={(arc.to + 0.5) * pitch}
               cy={height}
-              r={2 + arc.weight * 2}
+              r={Math.min(pitch / 2, 2 + arc.weight * 2)}
               className={places[arc.index]?.hit === false ? 'arc-end is-miss' : 'arc-end'}
             />
           ))}
           <line x1={0} x2={count * pitch} y1={height + 0.5} y2={height + 0.5} className="arc-base" />
-          {run.views.map((view, i) => (
+          {labelled.map((i) => (
             // biome-ignore lint/a11y/noStaticElementInteractions: the token strip has the same tokens as buttons
             <g
-              // biome-ignore lint/suspicious/noArrayIndexKey: a token is its position
               key={i}
               transform={`translate(${(i + 0.5) * pitch} ${height + 8}) rotate(58)`}
-              className={lit(i) ? 'arc-token is-lit' : 'arc-token'}
+              className={always.includes(i) ? 'arc-token is-lit' : 'arc-token'}
               onPointerEnter={() => setHover(i, null)}
               onPointerLeave={() => setHover(null, null)}
               onClick={() => toggleQuery(i)}
             >
-              <text dy="0.35em">{view.text.length > 12 ? `${view.text.slice(0, 11)}…` : view.text}</text>
+              <text dy="0.35em">{shorten(run.views[i]?.text ?? '')}</text>
             </g>
           ))}
         </svg>
       )}
     </div>
   )
+}
+
+function shorten(text: string): string {
+  return text.length > 12 ? `${text.slice(0, 11)}…` : text
 }

@@ -1,13 +1,13 @@
 /** One head's pattern, large, with the thumbnails of all heads beside it, so that heads are switched without leaving. */
 import type { KeyboardEvent } from 'react'
+import { fetchPattern } from '../../api/patterns.ts'
 import { useModel, useScan, useThumbnails } from '../../api/queries.ts'
 import { Thumbnail } from '../../charts/thumbnail-sheet.tsx'
 import { formatScore, scoreLabel } from '../../state/rank.ts'
-import { headName, sameHead } from '../../state/selection.ts'
+import { headName, sameHead, walked } from '../../state/selection.ts'
 import { getSelection, select, useSelection } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
 import { range } from '../../ui/range.ts'
-import { walked } from '../heads/head-grid.tsx'
 import { PatternPanel } from './pattern-panel.tsx'
 
 export function PatternView() {
@@ -25,6 +25,7 @@ function HeadStrip() {
   const scan = useScan()
   const selected = useSelection((s) => s.head)
   const score = useSelection((s) => s.score)
+  const run = useSelection((s) => s.run)
   const theme = useTheme()
   if (!model.data || !thumbnails.data) return <div className="head-strip" />
   const { spec } = model.data
@@ -64,6 +65,9 @@ function HeadStrip() {
                   title={`${headName({ layer, head })} · ${scoreLabel(score)} ${formatScore(value) || '–'}`}
                   tabIndex={on ? 0 : -1}
                   onClick={() => select({ head: { layer, head }, ablate: false })}
+                  onPointerEnter={() => {
+                    if (run !== null) void fetchPattern(run, layer, head).catch(() => undefined) // to have it ready
+                  }}
                 >
                   <Thumbnail thumbnails={thumbnails.data} layer={layer} head={head} theme={theme} size={32} />
                 </button>

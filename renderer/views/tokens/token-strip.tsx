@@ -2,14 +2,13 @@
  * The prompt as tokens, linked with everything below. Hover or lock a token: the ones it looks at (in the selected head)
  * take the colour of the weight. Underline: how much the token surprised the model. Dot: it occurred before.
  */
-import { useCallback, useState } from 'react'
-import type { RunDetail } from '../../../core/api/contract.ts'
+import { memo, useCallback, useState } from 'react'
+import type { InductionView, RunDetail } from '../../../core/api/contract.ts'
 import { rowOf } from '../../api/pattern.ts'
 import { useInduction, useModel, usePattern, useRun } from '../../api/queries.ts'
 import { isDark, rampPosition, weightColor } from '../../charts/color.ts'
-import { headName } from '../../state/selection.ts'
 import { getSelection, hover, select, setHover, toggleQuery, useSelection } from '../../state/store.ts'
-import { useTheme } from '../../state/theme.ts'
+import { type Theme, useTheme } from '../../state/theme.ts'
 import { PromptEditor } from './prompt-editor.tsx'
 
 const MOST_LOSS = 8 // nats at which the underline is full
@@ -67,27 +66,18 @@ function Tokens({ run }: { run: RunDetail }) {
   const key = useSelection((s) => s.key)
   const loaded = usePattern(run.id, head)
   const pairs = useInduction().data?.pairs
-  const repeats = new Set(pairs?.map((p) => p.query))
   const pattern = loaded.data?.run === run.id ? loaded.data.pattern : null
 
-  // Hover changes many times a second: the tint is written straight to the elements that are there.
+  // Hover and head change many times a second: the tint is written straight to the elements that are there.
   const tint = useCallback(
-    (list: HTMLOListElement | null) => {
-      if (!list) return undefined
+    (host: HTMLDivElement | null) => {
+      if (!host) return undefined
       const paint = () => {
         const now = hover.get()
         const asking = now.query ?? query
+        const asked = now.key ?? (now.query === null ? key : null)
         const row = pattern && asking !== null && asking < pattern.size ? rowOf(pattern, asking) : null
-        for (const [i, element] of [...list.children].entries()) {
-          const chip = element.firstElementChild as HTMLElement
-          const weight = row ? row[i]! : Number.NaN
-          const t = Number.isNaN(weight) ? 0 : rampPosition(weight, false)
-          chip.style.background = t > 0.015 ? weightColor(theme, t) : ''
-          chip.style.color = t > 0.015 ? (isDark(theme, t) ? '#fff' : '#16202f') : ''
-          chip.classList.toggle('is-tinted', t > 0.015)
-          chip.classList.toggle('is-query', i === asking)
-          chip.classList.toggle('is-key', i === (now.key ?? (now.query === null ? key : null)))
-        }
+        tintTokens(host, row, theme, asking, asked, query)
       }
       paint()
       return hover.subscribe(paint)
@@ -96,10 +86,48 @@ function Tokens({ run }: { run: RunDetail }) {
   )
 
   return (
+    <div className="tokens-host" ref={tint}>
+      <TokenList run={run} pairs={pairs ?? NO_PAIRS} />
+    </div>
+  )
+}
+
+const NO_PAIRS: InductionView['pairs'] = []
+const tinted = new WeakMap<Element, string>()
+
+/** Brings every chip up to date; only those that differ from before are touched. */
+function tintTokens(
+  host: HTMLElement,
+  row: Float32Array | null,
+  theme: Theme,
+  asking: number | null,
+  asked: number | null,
+  locked: number | null,
+): void {
+  const list = host.firstElementChild
+  for (let i = 0, item = list?.firstElementChild; item; i++, item = item.nextElementSibling) {
+    const chip = item.firstElementChild as HTMLElement
+    const weight = row ? row[i]! : 0
+    const t = weight > 0.015 ? Math.round(rampPosition(weight, false) * 100) / 100 : 0 // NaN: not visible
+    const state = `${t}${theme}${i === asking}${i === asked}${i === locked}`
+    if (tinted.get(chip) === state) continue
+    tinted.set(chip, state)
+    chip.style.background = t > 0 ? weightColor(theme, t) : ''
+    chip.style.color = t > 0 ? (isDark(theme, t) ? '#fff' : '#16202f') : ''
+    chip.classList.toggle('is-tinted', t > 0)
+    chip.classList.toggle('is-query', i === asking)
+    chip.classList.toggle('is-key', i === asked)
+    chip.setAttribute('aria-pressed', String(i === locked))
+  }
+}
+
+/** The chips themselves: rendered once per run. */
+const TokenList = memo(function TokenList({ run, pairs }: { run: RunDetail; pairs: InductionView['pairs'] }) {
+  const repeats = new Set(pairs.map((p) => p.query))
+  return (
     <ol
       className="tokens"
-      ref={tint}
-      aria-label={head ? `Tokens; colour: where the chosen token looks in ${headName(head)}` : 'Tokens'}
+      aria-label="Tokens; colour: where the chosen token looks in the chosen head"
       onPointerLeave={() => setHover(null, null)}
     >
       {run.views.map((view, i) => {
@@ -112,7 +140,6 @@ function Tokens({ run }: { run: RunDetail }) {
               type="button"
               className={`token${view.special ? ' is-special' : ''}${view.group !== null ? ' is-part' : ''}`}
               aria-label={`token ${i} ${view.text}`}
-              aria-pressed={query === i}
               title={`${i} · id ${view.id}${surprise}${repeats.has(i) ? ' · occurred before' : ''}`}
               onClick={(event) => {
                 const locked = getSelection().query
@@ -136,4 +163,4 @@ function Tokens({ run }: { run: RunDetail }) {
       })}
     </ol>
   )
-}
+})

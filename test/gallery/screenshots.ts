@@ -1,0 +1,112 @@
+/**
+ * Pictures of the app, made by hand with `node test/gallery/screenshots.ts` after a build: the real engine on the bundled
+ * model, in a real Chromium. Every view at two sizes, light and dark, into out/ (not kept), and the README's into readme/.
+ */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { type AppEngine, startAppEngine } from '../e2e/app-engine.ts'
+import { launchBrowser } from '../support/browser.ts'
+
+const HERE = import.meta.dirname
+const SIZES = [
+  { width: 1440, height: 900 },
+  { width: 1280, height: 720 },
+]
+const PROMPT = 'The queen Zorblat spoke to the king Mimsy. The king Mimsy answered the queen Zor'
+
+interface Scene {
+  readonly name: string
+  /** Added to the address of the model, its run and its strongest head. */
+  readonly state: string
+  /** What is there when the scene is ready. */
+  readonly ready: string
+  readonly act?: (page: Page) => Promise<void>
+}
+
+const SCENES: readonly Scene[] = [
+  { name: 'heads', state: '', ready: '.thumbnail-sheet' },
+  { name: 'scores', state: '&tiles=scores&score=previous_token', ready: '.tile' },
+  { name: 'pattern', state: '&tab=pattern&query=16&key=10', ready: '.pattern-canvas canvas' },
+  { name: 'pattern-log', state: '&tab=pattern&scale=log&bos=hide', ready: '.pattern-canvas canvas' },
+  { name: 'induction', state: '&tab=induction', ready: '.arc' },
+  { name: 'ablation', state: '&ablate=zero', ready: '.prob-ablated' },
+  {
+    name: 'open',
+    state: '',
+    ready: '.thumbnail-sheet',
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Open checkpoint…' }).click()
+      await page.getByRole('textbox', { name: 'Path of the checkpoint' }).fill('/no/such/checkpoint')
+      await page.keyboard.press('Enter')
+      await page.waitForTimeout(300)
+    },
+  },
+  {
+    name: 'prompt',
+    state: '',
+    ready: '.thumbnail-sheet',
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Edit prompt' }).click()
+      await page.locator('.id-chip').first().waitFor()
+    },
+  },
+]
+
+const README: readonly { file: string; scene: string; theme: 'light' | 'dark' }[] = [
+  { file: 'heads.png', scene: 'heads', theme: 'light' },
+  { file: 'pattern-dark.png', scene: 'pattern', theme: 'dark' },
+  { file: 'induction.png', scene: 'induction', theme: 'light' },
+]
+
+for (const folder of ['out', 'readme']) mkdirSync(join(HERE, folder), { recursive: true })
+const [engine, browser] = await Promise.all([startAppEngine(), launchBrowser()])
+try {
+  const page = await browser.newPage({ viewport: SIZES[0]! })
+  await page.goto(engine.url)
+  await page.locator('output.read-out').waitFor() // the first start scans and runs
+  const start = await ownPrompt(page, engine)
+  for (const theme of ['light', 'dark'] as const) {
+    for (const size of SIZES) {
+      await page.setViewportSize(size)
+      for (const scene of SCENES) {
+        await show(page, `${start}${scene.state}&theme=${theme}`, scene)
+        await page.screenshot({ path: join(HERE, 'out', `${scene.name}-${size.width}-${theme}.png`) })
+      }
+    }
+  }
+  await page.setViewportSize({ width: 1280, height: 800 })
+  for (const picture of README) {
+    const scene = SCENES.find((s) => s.name === picture.scene)!
+    await show(page, `${start}${scene.state}&theme=${picture.theme}`, scene)
+    await page.screenshot({ path: join(HERE, 'readme', picture.file) })
+  }
+} finally {
+  await browser.close()
+  await engine.close()
+}
+
+// --- Internal helpers ---
+
+/** Runs PROMPT as a person would, and gives the address of what then is shown. */
+async function ownPrompt(page: Page, { url }: AppEngine): Promise<string> {
+  await page.locator('.ranked-row').first().waitFor()
+  await page.getByRole('button', { name: 'Edit prompt' }).click()
+  await page.getByRole('textbox', { name: 'Prompt text' }).fill(PROMPT)
+  const before = page.url()
+  await page.keyboard.press('Control+Enter')
+  await page.waitForFunction((old) => location.href !== old && location.hash.includes('run='), before)
+  await page.locator('output.read-out').waitFor()
+  await page.waitForTimeout(300) // the address follows a moment later
+  return `${new URL(url).origin}/${new URL(page.url()).hash}`
+}
+
+async function show(page: Page, address: string, scene: Scene): Promise<void> {
+  await page.mouse.move(1, 1)
+  await page.goto('about:blank') // a change of the hash alone would keep open dialogs
+  await page.goto(address)
+  await page.locator(scene.ready).first().waitFor({ state: 'attached' })
+  await page.locator('.ranked-row, .score-row').first().waitFor()
+  await scene.act?.(page)
+  await page.waitForTimeout(350)
+}
