@@ -15,6 +15,9 @@ const TOKEN = 'a-token-of-this-test'
 let folder: string
 let server: Listening
 let port = 0
+const queue = createJobQueue()
+/** Streams of events that are open. */
+let following = 0
 /** Of every question that was put to the engine; none is answered. */
 const signals: AbortSignal[] = []
 
@@ -63,7 +66,17 @@ beforeAll(async () => {
       },
       close: async () => {},
     },
-    jobs: createJobQueue(),
+    jobs: {
+      ...queue,
+      follow(job, listener) {
+        const leave = queue.follow(job, listener)
+        following++
+        return () => {
+          following--
+          leave()
+        }
+      },
+    },
     rendererDir,
     token: TOKEN,
     port: () => port,
@@ -292,6 +305,20 @@ it('work that nobody waits for any more is cancelled', async () => {
   stop.abort()
   await expect(asked).rejects.toThrow()
   await vi.waitFor(() => expect(signals[0]!.aborted).toBe(true))
+})
+
+it('a stream of events is left when its listener goes away', async () => {
+  const job = queue.start('without an end', () => new Promise(() => {}))
+  const stop = new AbortController()
+  const answer = await fetch(`http://127.0.0.1:${port}/api/jobs/${job}/events`, {
+    headers: bearer,
+    signal: stop.signal,
+  })
+  const first = await answer.body!.getReader().read()
+  expect(new TextDecoder().decode(first.value)).toContain('"label":"without an end"')
+  expect(following).toBe(1)
+  stop.abort()
+  await vi.waitFor(() => expect(following).toBe(0))
 })
 
 it('a port in use is one sentence', async () => {

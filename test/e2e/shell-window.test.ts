@@ -65,6 +65,7 @@ it('the page has the small desktop API, and hears what the person chooses in the
       }),
   )
   expect(heard).toBe(join(paths.models, 'prose-4l'))
+  await page.waitForURL(/model=prose-4l/)
 }, 30_000)
 
 it('a script from elsewhere does not run in the page', async () => {
