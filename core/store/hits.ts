@@ -13,6 +13,7 @@ export interface HeadEntry {
   count: number
   items: number
   bits: number // of the largest weight
+  last: unknown // the item counted last
 }
 
 export interface Hits {
@@ -28,8 +29,8 @@ export interface Hits {
     key: number,
     bits: number,
   ): number
-  /** Adds what one head of one item had. */
-  count(entry: HeadEntry, count: number, largest: number): void
+  /** Adds what one head had in one item, or in some of its rows: an item's parts come one after the other. */
+  count(entry: HeadEntry, place: object, count: number, largest: number): void
   result(): Pick<EdgeSearch, 'total' | 'heads' | 'examples'>
 }
 
@@ -47,7 +48,7 @@ export function collectHits(limit: number): Hits {
     return (layer, head) => {
       const place = known.findIndex((e) => e.layer === layer && e.head === head)
       if (place >= 0) return known[place]!
-      const entry = { contentHash, hook, layer, head, count: 0, items: 0, bits: 0 }
+      const entry = { contentHash, hook, layer, head, count: 0, items: 0, bits: 0, last: null }
       known.push(entry)
       return entry
     }
@@ -66,11 +67,12 @@ export function collectHits(limit: number): Hits {
     return bar
   }
 
-  function count(entry: HeadEntry, found: number, largest: number): void {
+  function count(entry: HeadEntry, place: object, found: number, largest: number): void {
     if (found === 0) return
     total += found
     entry.count += found
-    entry.items++
+    if (entry.last !== place) entry.items++
+    entry.last = place
     if (largest > entry.bits) entry.bits = largest
   }
 
@@ -86,7 +88,7 @@ export function collectHits(limit: number): Hits {
     heads.sort((a, b) => b.count - a.count || a.layer - b.layer || a.head - b.head)
     return {
       total,
-      heads: heads.map(({ bits, ...entry }) => ({ ...entry, largest: fromHalfBits(bits) })),
+      heads: heads.map(({ bits, last: _, ...entry }) => ({ ...entry, largest: fromHalfBits(bits) })),
       examples: kept.map(({ bits, ...hit }) => ({ ...hit, weight: fromHalfBits(bits) })),
     }
   }

@@ -4,7 +4,9 @@
  */
 import { randomBytes } from 'node:crypto'
 import {
+  accessSync,
   closeSync,
+  constants,
   existsSync,
   fstatSync,
   linkSync,
@@ -39,6 +41,7 @@ const PAGE_SIZE = 8192
 export function createIfMissing(path: string): void {
   if (existsSync(path) && statSync(path).size > 0) return
   mkdirSync(dirname(path), { recursive: true })
+  accessSync(dirname(path), constants.W_OK) // said better than SQLite does
   const fresh = `${path}.new-${process.pid}-${randomBytes(4).toString('hex')}`
   try {
     const db = new Database(fresh)

@@ -15,10 +15,10 @@ import { cropItem } from './crop.ts'
 import { packPredictions } from './predictions.ts'
 import { guarded, storeProblem } from './problem.ts'
 import { keepCheckpoint, type Prompts } from './prompts.ts'
+import { checkpointOf, insertRun } from './run-begin.ts'
 import { keySequenceOf, type SequenceName, sequenceOfAxis, stackOf } from './sequences.ts'
 import { collectSummaries, type Summaries } from './summaries.ts'
-import type { CheckpointInput, RunInfo, RunOutcome, RunWriter } from './types.ts'
-import { thisProcess } from './writer-process.ts'
+import type { RunInfo, RunOutcome, RunWriter } from './types.ts'
 
 /** Heads share a row until its blob is about this large: small prompts then waste no pages, large ones read one head. */
 const ROW_BYTES = 256 * 1024
@@ -40,35 +40,7 @@ export function beginRun(db: Database.Database, path: string, prompts: Prompts, 
   let bytes = 0
   let state: 'open' | 'complete' | 'gone' = 'open'
 
-  const id = inTransaction(() => {
-    const tokens = items.reduce((sum, item) => sum + item.ids.length, 0)
-    const writer = thisProcess()
-    const run = Number(
-      db
-        .prepare(
-          `INSERT INTO run (model_name, provenance, spec, warnings, edits, tokens, created, writer_host, writer_pid, writer_start)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-        )
-        .run(
-          provenance.modelName,
-          JSON.stringify(provenance),
-          info.spec === undefined ? null : JSON.stringify(info.spec),
-          JSON.stringify(info.warnings ?? []),
-          provenance.edits.length,
-          tokens,
-          new Date().toISOString(),
-          writer.host,
-          writer.pid,
-          writer.start,
-        ).lastInsertRowid,
-    )
-    const insertItem = db.prepare('INSERT INTO run_item (run, item, sequence, prompt) VALUES (?, ?, ?, ?)')
-    items.forEach((item, i) => {
-      insertItem.run(run, i, 'main', prompts.keep(item, info.tokenizerHash ?? null))
-      if (item.source) insertItem.run(run, i, 'source', prompts.keep(item.source, info.tokenizerHash ?? null))
-    })
-    return run
-  })
+  const id = inTransaction(() => insertRun(db, prompts, info))
 
   function write(hook: string, tensor: Tensor): void {
     mustBeOpen()
@@ -336,17 +308,4 @@ export function deleteRun(db: Database.Database, id: number): boolean {
 
 function isPattern(hook: string, tensor: Tensor): boolean {
   return hook.endsWith('hook_pattern') && tensor.axes.join() === 'batch,head,query,key'
-}
-
-function checkpointOf(info: RunInfo, contentHash: string): CheckpointInput {
-  const { modelPath, modelName, family } = info.provenance
-  return {
-    contentHash,
-    path: modelPath,
-    name: modelName,
-    family,
-    config: info.config,
-    spec: info.spec,
-    ...(info.tokenizerHash === undefined ? {} : { tokenizerHash: info.tokenizerHash }),
-  }
 }
