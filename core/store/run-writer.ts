@@ -16,8 +16,8 @@ import { packPredictions } from './predictions.ts'
 import { guarded, storeProblem } from './problem.ts'
 import { keepCheckpoint, type Prompts } from './prompts.ts'
 import { checkpointOf, insertRun } from './run-begin.ts'
-import { keySequenceOf, type SequenceName, sequenceOfAxis, stackOf } from './sequences.ts'
-import { collectSummaries, type Summaries } from './summaries.ts'
+import { keySequenceOf, type SequenceName, sequenceOfAxis } from './sequences.ts'
+import { summaryRows } from './summary-rows.ts'
 import type { RunInfo, RunOutcome, RunWriter } from './types.ts'
 
 /** Heads share a row until its blob is about this large: small prompts then waste no pages, large ones read one head. */
@@ -36,7 +36,7 @@ export function beginRun(db: Database.Database, path: string, prompts: Prompts, 
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   )
   const hooks = new Set<string>()
-  const summaries = new Map<string, { item: number; stack: string; queries: number; collected: Summaries }>()
+  const summaries = summaryRows(db)
   let bytes = 0
   let state: 'open' | 'complete' | 'gone' = 'open'
 
@@ -105,7 +105,7 @@ export function beginRun(db: Database.Database, path: string, prompts: Prompts, 
     const layout = layoutOf(source)
     const size = entriesOf(layout)
     const group = Math.max(1, Math.min(heads, Math.floor(ROW_BYTES / (size * 2))))
-    const { collected } = summariesOf(hook, item, queries, keys)
+    const collected = summaries.of(hook, item, queries, keys)
     for (let first = 0; first < heads; first += group) {
       const count = Math.min(group, heads - first)
       const half = new Float16Array(count * size)
@@ -184,23 +184,10 @@ export function beginRun(db: Database.Database, path: string, prompts: Prompts, 
     bytes += data.byteLength
   }
 
-  function summariesOf(hook: string, item: number, queries: number, keys: number) {
-    const stack = stackOf(hook)
-    const name = `${item} ${stack}`
-    const known = summaries.get(name) ?? {
-      item,
-      stack,
-      queries: Math.max(queries, keys),
-      collected: collectSummaries(queries, keys),
-    }
-    summaries.set(name, known)
-    return known
-  }
-
   function complete(outcome: RunOutcome = {}): number {
     mustBeOpen()
     orAbort(() => {
-      writeSummaries()
+      bytes += summaries.write(id)
       outcome.items?.forEach((item, i) => {
         db.prepare("UPDATE run_item SET loss = ? WHERE run = ? AND item = ? AND sequence = 'main'").run(
           item.loss,
@@ -230,32 +217,6 @@ export function beginRun(db: Database.Database, path: string, prompts: Prompts, 
     })
     state = 'complete'
     return id
-  }
-
-  function writeSummaries(): void {
-    const edge = db.prepare(
-      'INSERT INTO edge_block (run, item, hook, edges, width, data) VALUES (?, ?, ?, ?, ?, ?)',
-    )
-    const thumbnail = db.prepare(
-      'INSERT INTO thumbnail (run, item, hook, rows, columns, codec, heads, data) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-    )
-    for (const { item, stack, queries, collected } of summaries.values()) {
-      const { data, width } = collected.edges.pack(queries)
-      edge.run(id, item, stack, collected.edges.count, width, data)
-      const small = collected.pack()
-      thumbnail.run(
-        id,
-        item,
-        stack,
-        collected.rows,
-        collected.columns,
-        small.causal ? 'tri' : 'full',
-        JSON.stringify(small.heads),
-        small.data,
-      )
-      bytes += data.byteLength + small.data.byteLength
-    }
-    summaries.clear()
   }
 
   function abort(): void {
