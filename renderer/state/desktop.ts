@@ -44,7 +44,8 @@ export function connectDesktop(): void {
     if (back) refresh()
   })
   addEventListener('keydown', (event) => {
-    if (event.target === document.body && walkHeads(event.key)) return event.preventDefault()
+    const plain = !event.ctrlKey && !event.metaKey && !event.altKey
+    if (plain && event.target === document.body && walkHeads(event.key)) return event.preventDefault()
     if (!(event.ctrlKey || event.metaKey) || desktop) return undefined // the shell's menu has these keys
     if (event.key.toLowerCase() === 'k') carryOut('palette')
     else if (event.key === '/') carryOut('shortcuts')
@@ -53,13 +54,14 @@ export function connectDesktop(): void {
   })
 }
 
-/** Keys that work while nothing has the focus: arrows walk the heads, Enter opens one, Escape unlocks. */
+/** Keys that work while nothing has the focus: arrows walk the heads, Enter opens one, A ablates it, Escape unlocks. */
 function walkHeads(key: string): boolean {
   const now = getSelection()
   const model = queryClient.getQueryData<OpenedModel>(['model', now.model])
   const next = model && walked(key, now.head, model.spec)
   if (next) select({ head: next, ablate: false })
   else if (key === 'Enter' && now.head) select({ tab: 'pattern' })
+  else if (key.toLowerCase() === 'a' && now.head) select({ ablate: !now.ablate })
   else if (key === 'Escape') select({ query: null, key: null }, { replace: true })
   else return false
   return true

@@ -1,4 +1,5 @@
 /** The app as a person uses it: the built pages in a real Chromium, on a real engine with the bundled checkpoints. */
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -141,6 +142,21 @@ describe.sequential('the app', () => {
       /loss \d\.\d+ → \d\.\d+/,
     )
     await page.getByRole('button', { name: 'Undo ablation' }).click()
+  })
+
+  it('gives the pattern away as numbers and as a figure', async () => {
+    for (const [item, ending, holds] of [
+      ['Weights (CSV)', '.csv', /^query,query_token,key,key_token,weight\n0,/],
+      ['Figure (SVG, labels as text)', '.svg', /<image [^>]*href="data:image\/png;base64,[\s\S]*endoftext/],
+    ] as const) {
+      await page.getByRole('button', { name: 'Export the pattern' }).click()
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('menuitem', { name: item }).click(),
+      ])
+      expect(download.suggestedFilename()).toBe(`induction-2l-L1H1${ending}`)
+      expect(readFileSync(await download.path(), 'utf8')).toMatch(holds)
+    }
   })
 
   it('finds the repeats of the prompt', async () => {

@@ -1,12 +1,13 @@
 /** Name, where we are, theme, help. */
 import { Popover } from '@base-ui/react/popover'
 import { useSyncExternalStore } from 'react'
-import { useModel, useRun } from '../../api/queries.ts'
+import { useLibrary, useModel, useRun } from '../../api/queries.ts'
 import { helpOpen } from '../../state/desktop.ts'
 import { toggleTheme, useTheme } from '../../state/theme.ts'
 
 const KEYS: readonly (readonly [string, string])[] = [
   ['← → ↑ ↓', 'walk over the heads (grid in focus); move the locked cell (pattern in focus)'],
+  ['A', 'ablate the head, or undo it'],
   ['Enter', 'open the head’s pattern'],
   ['click', 'lock a cell or a token; again: unlock'],
   ['Shift click', 'on a token: lock it as the key'],
@@ -21,7 +22,9 @@ export function Header() {
   const run = useRun()
   const theme = useTheme()
   const help = useSyncExternalStore(helpOpen.subscribe, helpOpen.get)
-  const step = model.data?.series.find((s) => s.path === model.data.path)?.at
+  const path = model.data?.path
+  const step = model.data?.series.find((s) => s.path === path)?.at
+  const parent = useLibrary().data?.models.find((m) => m.series.some((s) => s.path === path))
   const text = run.data?.text ?? (run.data ? `${run.data.tokens} ids` : null)
   return (
     <header className="header">
@@ -34,7 +37,7 @@ export function Header() {
       </span>
       {model.data && (
         <span className="where">
-          <b>{model.data.name}</b>
+          <b>{step ? (parent?.name ?? model.data.name) : model.data.name}</b>
           {step && <span className="where-step">{step.replace('step', 'step ')}</span>}
           {text !== null && <span className="where-prompt clip">“{text}”</span>}
         </span>

@@ -48,6 +48,8 @@ export function HeadGrid({ spec, heads, thumbnails, score, tiles, matches, pitch
       const tile = event.currentTarget.querySelector<HTMLElement>(`[data-head="${headName(next)}"]`)
       tile?.focus()
     } else if (event.key === 'Enter') select({ tab: 'pattern' })
+    else if (event.key.toLowerCase() === 'a' && !event.ctrlKey && !event.metaKey)
+      select({ ablate: !getSelection().ablate })
     else return
     event.preventDefault()
   }

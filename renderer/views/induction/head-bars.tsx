@@ -51,7 +51,7 @@ function barOption(
   return {
     animation: false,
     textStyle: { fontFamily: 'inherit' },
-    grid: { left: 34, right: 8, top: 26, bottom: many ? 58 : 40 },
+    grid: { left: 34, right: 8, top: 26, bottom: many ? 60 : names.length > 10 ? 42 : 24 },
     legend: {
       top: 0,
       right: 8,
@@ -81,7 +81,7 @@ function barOption(
       axisLabel: {
         ...text,
         fontSize: 9.5,
-        rotate: names.length > 20 ? 90 : 0,
+        rotate: names.length > 10 ? 90 : 0,
         interval: 0,
         color: (name: string) => (name === selected ? c.selected : c.muted),
       },

@@ -1,11 +1,11 @@
 /** A B … A → B in this prompt: arcs over the text, hits and misses of the chosen head, and all heads side by side. */
 import type { InductionView as Data, RunDetail } from '../../../core/api/contract.ts'
 import { useInduction, usePattern, useRun, useScan } from '../../api/queries.ts'
+import { preciseWeight } from '../../state/format.ts'
 import { formatScore } from '../../state/rank.ts'
 import { type HeadId, headName } from '../../state/selection.ts'
 import { toggleCell, useSelection } from '../../state/store.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
-import { preciseWeight } from '../pattern/format.ts'
 import { ArcDiagram } from './arc-diagram.tsx'
 import { HeadBars } from './head-bars.tsx'
 import { type Place, placesOf } from './places.ts'

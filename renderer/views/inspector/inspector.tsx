@@ -2,7 +2,8 @@
 import type { OpenedModel, ScanReply } from '../../../core/api/contract.ts'
 import { useModel, useRun, useScan } from '../../api/queries.ts'
 import { ScoreBar } from '../../charts/score-bar.tsx'
-import { formatScore, formatWeight, rankHeads, scoreLabel } from '../../state/rank.ts'
+import { preciseWeight } from '../../state/format.ts'
+import { rankHeads, scoreLabel } from '../../state/rank.ts'
 import { type HeadId, headName } from '../../state/selection.ts'
 import { select, useSelection } from '../../state/store.ts'
 import { Hint } from '../../ui/hint.tsx'
@@ -66,12 +67,12 @@ function Head({ head, model, scan }: { head: HeadId; model: OpenedModel; scan: S
                 >
                   <span className="score-name">{scoreLabel(name)}</span>
                   <span className={score.value === null ? 'score-value is-undefined' : 'score-value'}>
-                    {score.value === null ? 'undefined' : formatScore(score)}
+                    {score.value === null ? 'undefined' : preciseWeight(score.value)}
                   </span>
                   <ScoreBar score={score} />
                   <span className="score-interval">
                     {score.low !== null && score.high !== null
-                      ? `[${formatWeight(score.low)}, ${formatWeight(score.high)}]`
+                      ? `[${preciseWeight(score.low)}, ${preciseWeight(score.high)}]`
                       : (score.why ?? 'no interval')}{' '}
                     n={score.n}
                   </span>

@@ -3,9 +3,9 @@ import { useQuery } from '@tanstack/react-query'
 import type { OpenedModel, RunDetail } from '../../../core/api/contract.ts'
 import type { TokenView } from '../../../core/checkpoint/types.ts'
 import { api } from '../../api/client.ts'
+import { preciseWeight } from '../../state/format.ts'
 import { type HeadId, headName } from '../../state/selection.ts'
 import { select, useSelection } from '../../state/store.ts'
-import { preciseWeight } from '../pattern/format.ts'
 
 interface Row {
   readonly token: TokenView

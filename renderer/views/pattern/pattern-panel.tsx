@@ -67,7 +67,7 @@ export function PatternPanel({ compact = false }: { compact?: boolean }) {
         />
         <span className="field">
           <span title="The first position (beginning of text): attention that has nowhere to go often rests there. Hiding it changes the picture only, never the data.">
-            BOS
+            {views[0]?.special ? 'BOS' : 'pos 0'}
           </span>
           <Segmented
             label="First token"

@@ -2,9 +2,9 @@
 import type { TokenView } from '../../../core/checkpoint/types.ts'
 import type { Pattern } from '../../api/pattern.ts'
 import { shownWeight } from '../../charts/pattern-pixels.ts'
+import { preciseWeight } from '../../state/format.ts'
 import type { BosMode } from '../../state/selection.ts'
 import { useHover, useSelection } from '../../state/store.ts'
-import { preciseWeight } from './format.ts'
 
 interface Props {
   readonly pattern: Pattern
