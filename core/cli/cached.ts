@@ -1,0 +1,33 @@
+/** Does the key/value cache give what one uncached pass gives? Costs one forward over prompt and new tokens. */
+
+import type { Generated } from '../run/generate.ts'
+import type { Model } from '../run/model.ts'
+import { dependsOnLength } from '../run/rope-tables.ts'
+import type { Edit, RunOptions } from '../run/types.ts'
+
+/** Largest difference of a log-probability, nats. */
+export const CACHE_TOLERANCE = 1e-4
+
+export interface CacheCheck {
+  readonly cached_equals_uncached: boolean | null
+  readonly why?: string
+}
+
+/** Compares the log-probabilities of the new tokens; null where there is no single pass to compare with. */
+export async function cacheCheck(
+  model: Model,
+  { promptIds, ids, logProbs }: Pick<Generated, 'promptIds' | 'ids' | 'logProbs'>,
+  edits: readonly Edit[],
+  options: Pick<RunOptions, 'signal' | 'openRun'>,
+): Promise<CacheCheck> {
+  const none = (why: string) => ({ cached_equals_uncached: null, why })
+  if (ids.length === 0) return none('no token was generated')
+  if (model.spec.ropes.some(dependsOnLength))
+    return none('the rotary table of this model changes with the length, so each step has a pass of its own')
+  if (edits.some(({ pos, query, key }) => [pos, query, key].some((place) => place !== undefined)))
+    return none('positions of an edit count within the prompt, which one pass over everything cannot say')
+  const run = await model.run([...promptIds, ...ids], { ...options, edits, top: 0 })
+  const losses = run.items[0]!.positions.slice(promptIds.length - 1, -1).map(({ loss }) => loss)
+  const equal = losses.every((loss, i) => loss !== null && Math.abs(-loss - logProbs[i]!) <= CACHE_TOLERANCE)
+  return { cached_equals_uncached: equal }
+}

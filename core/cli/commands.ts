@@ -1,0 +1,12 @@
+/** Every command, in the order of help. A new one is a file in commands/ and a line here. */
+import type { Command } from './command.ts'
+import { bench } from './commands/bench.ts'
+import { generate } from './commands/generate.ts'
+import { inspect } from './commands/inspect.ts'
+import { run } from './commands/run.ts'
+import { scan } from './commands/scan.ts'
+import { serve } from './commands/serve.ts'
+import { sql } from './commands/sql.ts'
+import { verify } from './commands/verify.ts'
+
+export const COMMANDS: readonly Command[] = [inspect, run, generate, scan, verify, sql, serve, bench]

@@ -1,0 +1,185 @@
+/**
+ * `headscope bench MODEL`: what captures and interventions cost on this machine, as ratios to the bare forward.
+ * Costs `--rounds` rounds of everything. One round measures each thing once, in turn, so that other load falls on all
+ * alike; a ratio is taken within a round, and the median over rounds is shown.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Model } from '../../run/model.ts'
+import { command, UsageError } from '../command.ts'
+import { ENGINE_OPTIONS, MODEL_OPTIONS } from '../options.ts'
+import { table } from '../table.ts'
+
+export const bench = command({
+  name: 'bench',
+  usage: 'MODEL [options]',
+  summary: 'What captures and an ablation cost on this machine, as ratios to the bare forward',
+  detail: 'Medians of several rounds; each round measures everything once, in turn.',
+  examples: [
+    'headscope bench induction-2l',
+    'headscope bench ./my-model --tokens 256 --rounds 9 --threads 2',
+  ],
+  options: {
+    ...MODEL_OPTIONS,
+    tokens: {
+      type: 'whole',
+      value: 'T',
+      help: 'length of the prompt (default 256, or what the model holds)',
+    },
+    rounds: { type: 'whole', value: 'N', help: 'rounds (default 7)' },
+    ...ENGINE_OPTIONS,
+  },
+  takes: [1, 1],
+  async run(call) {
+    const { values, positionals, place, out, signal } = call
+    const { rounds = 7 } = values
+    if (rounds < 1) throw new UsageError(`--rounds is ${rounds}, but must be 1 or more`)
+    if (values.tokens !== undefined && values.tokens < 2)
+      throw new UsageError(`--tokens is ${values.tokens}, but must be 2 or more`)
+    const [{ chooseModel }, { openChosen }, { modelFacts, headline }] = await Promise.all([
+      import('../models.ts'),
+      import('../runtime.ts'),
+      import('../model-facts.ts'),
+    ])
+    const chosen = await chooseModel(positionals[0]!, values.at, place)
+    const model = await openChosen(chosen, values, call)
+    const folder = mkdtempSync(join(tmpdir(), 'headscope-bench-'))
+    try {
+      const facts = await modelFacts(model, chosen)
+      const ids = await randomIds(model, values.tokens ?? Math.min(256, model.spec.nCtx))
+      const { tasks, close } = await prepare(model, ids, join(folder, 'bench.db'), signal)
+      const times = tasks.map(() => [] as number[])
+      const report = call.progress('bench')
+      const started = performance.now()
+      try {
+        for (let round = -1; round < rounds; round++) {
+          for (const [i, { work }] of tasks.entries()) {
+            signal.throwIfAborted()
+            const begin = performance.now()
+            await work()
+            if (round >= 0) times[i]!.push(performance.now() - begin) // round -1 loads and warms
+          }
+          const seconds = (performance.now() - started) / 1000
+          report({
+            done: round + 2,
+            total: rounds + 1,
+            secondsLeft: (seconds / (round + 2)) * (rounds - round - 1),
+          })
+        }
+      } finally {
+        close()
+      }
+      const results = tasks.map(({ name }, i) => ({
+        name,
+        ms: median(times[i]!),
+        ratio: median(times[i]!.map((time, round) => time / times[0]![round]!)),
+      }))
+      const threads = values.threads ?? (await import('node:os')).availableParallelism()
+      if (out.json) {
+        out.document({
+          model: facts.model,
+          tokens: ids.length,
+          rounds,
+          threads,
+          results,
+          seed: 1,
+          warnings: facts.warnings,
+        })
+        return 0
+      }
+      out.line(headline(model, chosen, values.at !== undefined, out.style))
+      out.line(out.style.dim(`${ids.length} tokens, ${threads} threads, medians of ${rounds} rounds`))
+      out.line()
+      const columns = [{ title: '' }, { title: 'ms', right: true }, { title: '× bare', right: true }]
+      const rows = results.map(({ name, ms, ratio }) => [
+        name,
+        ms.toFixed(1),
+        { text: ratio.toFixed(2), paint: out.style.bold },
+      ])
+      for (const line of table(columns, rows, out.style.bold)) out.line(line)
+      out.warn(facts.warnings)
+      return 0
+    } finally {
+      await model.close()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  },
+})
+
+// --- Internal helpers ---
+
+interface Task {
+  readonly name: string
+  readonly work: () => Promise<unknown>
+}
+
+/** What is measured; the first is the bare forward. */
+async function prepare(
+  model: Model,
+  ids: readonly number[],
+  file: string,
+  signal: AbortSignal,
+): Promise<{ tasks: Task[]; close: () => void }> {
+  const [
+    { openStore },
+    { workspaceWrites },
+    { storedCaptures, provenanceOf },
+    { baseRun, restart },
+    { resolveEdits },
+    { decoderOf },
+  ] = await Promise.all([
+    import('../../store/capture-store.ts'),
+    import('../../api/compute/workspace-writes.ts'),
+    import('../../api/compute/stored-run.ts'),
+    import('../../run/restart.ts'),
+    import('../../run/edits.ts'),
+    import('../../graph/model-spec.ts'),
+  ])
+  const store = openStore(file)
+  const writes = workspaceWrites(store)
+  const layers = decoderOf(model.spec).layers.length
+  const layer = Math.floor(layers / 2)
+  const capture = storedCaptures(layers)
+  const zero = { hook: `blocks.${layer}.attn.hook_z`, head: 0, op: 'zero' } as const
+  const engine = model.engine()
+  const base = await baseRun(engine, [ids], signal)
+  const edits = await resolveEdits([zero], {
+    spec: model.spec,
+    hooks: model.hooks,
+    lengths: [ids.length],
+    total: ids.length,
+    source: () => Promise.reject(new Error('a zero has no source')),
+  })
+  const plan = { provenance: provenanceOf(model, capture, []), items: [{ ids }] }
+  const tasks: Task[] = [
+    { name: 'bare forward', work: () => model.run(ids, { top: 0, signal }) },
+    { name: 'patterns and residuals in memory', work: () => model.run(ids, { top: 0, capture, signal }) },
+    {
+      name: 'patterns and residuals in SQLite',
+      work: () =>
+        writes.storeRun(model, plan, (onCapture) => model.run(ids, { top: 0, capture, onCapture, signal })),
+    },
+    {
+      name: `one head of layer ${layer} ablated, whole run`,
+      work: () => model.run(ids, { top: 0, edits: [zero], signal }),
+    },
+    {
+      name: `one head of layer ${layer} ablated, restart from there`,
+      work: () => restart(engine, base, { layer, pos: 0, edits, signal }),
+    },
+  ]
+  return { tasks, close: () => writes.close() }
+}
+
+async function randomIds(model: Model, tokens: number): Promise<number[]> {
+  const { createRandom } = await import('../../random.ts')
+  const random = createRandom(1)
+  return Array.from({ length: tokens }, () => random.below(model.spec.dVocab))
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  const middle = Math.floor(sorted.length / 2)
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
+}

@@ -1,0 +1,230 @@
+/**
+ * `headscope run MODEL PROMPTS`: one forward pass over one or more prompts. Costs the forward; captures that are
+ * written to a file are held in memory until then, those of the workspace stream into it block by block.
+ */
+import { resolve } from 'node:path'
+import type { Tensor } from '../../graph/tensor.ts'
+import type { Model } from '../../run/model.ts'
+import type { Edit, Prediction, Run, RunItem, RunOptions } from '../../run/types.ts'
+import { type Call, command, UsageError } from '../command.ts'
+import { EDIT_OPTION, ENGINE_OPTIONS, MODEL_OPTIONS, PROMPT_OPTIONS, STORE_OPTIONS } from '../options.ts'
+import type { Output } from '../output.ts'
+import type { Prompt } from '../prompts.ts'
+import { table } from '../table.ts'
+
+export const run = command({
+  name: 'run',
+  usage: 'MODEL PROMPTS [options]',
+  summary: 'One forward pass: what the model says after every token, with captures and interventions',
+  detail:
+    'The workspace keeps the run as the app does (patterns, residuals, predictions); --capture without --out adds to it, and with --out writes a file.',
+  examples: [
+    'headscope run induction-2l --text "The cat sat. The cat"',
+    'headscope run induction-2l --text "The cat sat. The cat" --capture \'*hook_pattern\' --out patterns.safetensors',
+    'headscope run induction-2l --ids 0,5,9,5 --edit \'{"hook": "blocks.1.attn.hook_z", "head": 3, "op": "zero"}\'',
+  ],
+  options: {
+    ...PROMPT_OPTIONS,
+    ...MODEL_OPTIONS,
+    capture: {
+      type: 'text',
+      value: 'GLOB',
+      multiple: true,
+      help: "hooks to capture ('*' matches anything); logits too",
+    },
+    out: { type: 'text', value: 'F.safetensors', help: 'write the captures, under their hook names' },
+    ...EDIT_OPTION,
+    top: { type: 'whole', value: 'N', help: 'likeliest next tokens per position (default 5)' },
+    ...STORE_OPTIONS,
+    ...ENGINE_OPTIONS,
+  },
+  takes: [1, 1],
+  async run(call) {
+    const { values, positionals, place, out } = call
+    const { top = 5 } = values
+    if (top < 0) throw new UsageError(`--top is ${top}, but must be 0 or more`)
+    if (values.out !== undefined && values.capture.length === 0)
+      throw new UsageError('--out writes captures, so say which with --capture')
+    const [{ chooseModel }, { openChosen }, { givenPrompts, encodePrompts, viewsOf }, { openWrites }, facts] =
+      await Promise.all([
+        import('../models.ts'),
+        import('../runtime.ts'),
+        import('../prompts.ts'),
+        import('../store.ts'),
+        import('../model-facts.ts'),
+      ])
+    const given = givenPrompts(values, 'run')
+    const edits = values.edit.length > 0 ? (await import('../edits.ts')).parseEdits(values.edit) : []
+    const chosen = await chooseModel(positionals[0]!, values.at, place)
+    const store = await openWrites(values)
+    try {
+      const model = await openChosen(chosen, values, call)
+      try {
+        const prompts = encodePrompts(model, given, values.bos)
+        const kept = new Map<string, Tensor>()
+        const done = await compute(call, { model, prompts, edits, top, store: store?.writes ?? null, kept })
+        if (values.out !== undefined) {
+          const { writeCaptures } = await import('../captures-file.ts')
+          writeCaptures(
+            resolve(values.out),
+            prompts.map(({ ids }) => ids),
+            kept,
+          )
+        }
+        if (out.json) {
+          const { model: known, warnings } = await facts.modelFacts(model, chosen)
+          out.document({
+            model: known,
+            items: done.run.items.map((item) => itemDocument(model, item, viewsOf)),
+            captured: done.captured,
+            ...(values.out === undefined ? {} : { out: resolve(values.out) }),
+            ...(done.id === null ? {} : { run: done.id }),
+            warnings: [...new Set([...warnings, ...done.run.warnings])],
+          })
+          return 0
+        }
+        out.line(facts.headline(model, chosen, values.at !== undefined, out.style))
+        for (const item of done.run.items) report(out, model, item, viewsOf)
+        const notes = [
+          ...(values.out === undefined
+            ? []
+            : [`${done.captured.length} captures written to ${resolve(values.out)}`]),
+          ...(store ? [`Run ${done.id} stored in ${store.path}`] : []),
+        ]
+        if (notes.length > 0) out.line()
+        for (const note of notes) out.line(out.style.dim(note))
+        out.warn([...new Set([...model.warnings, ...done.run.warnings])])
+        return 0
+      } finally {
+        await model.close()
+      }
+    } finally {
+      store?.writes.close()
+    }
+  },
+})
+
+// --- Internal helpers ---
+
+interface Work {
+  readonly model: Model
+  readonly prompts: readonly Prompt[]
+  readonly edits: readonly Edit[]
+  readonly top: number
+  readonly store: import('../../api/compute/workspace-writes.ts').WorkspaceWrites | null
+  /** Captures for the file, filled here. */
+  readonly kept: Map<string, Tensor>
+}
+
+/** The run, its number in the workspace, and the names that --capture matched. */
+async function compute(
+  {
+    values,
+    signal,
+    progress,
+  }: Pick<Call, 'signal' | 'progress'> & { values: { capture: readonly string[]; out: string | undefined } },
+  { model, prompts, edits, top, store, kept }: Work,
+): Promise<{ run: Run; id: number | null; captured: readonly string[] }> {
+  const { matchHooks } = await import('../../graph/hook-names.ts')
+  const names = model.hooks.map((hook) => hook.name)
+  const captured = matchHooks(values.capture, names)
+  const wanted = new Set(captured)
+  const toFile = values.out !== undefined
+  const ids = prompts.map((prompt) => prompt.ids)
+  const options: RunOptions = { edits, top, signal, onProgress: progress('run') }
+  const keep = (hook: string, tensor: Tensor) => {
+    if (toFile && wanted.has(hook)) kept.set(hook, tensor)
+  }
+  if (store === null) {
+    const run = await model.run(ids, { ...options, capture: captured, onCapture: keep })
+    return { run, id: null, captured }
+  }
+  const [{ storedCaptures, provenanceOf }, { specSummary }, { viewsOf }] = await Promise.all([
+    import('../../api/compute/stored-run.ts'),
+    import('../../api/spec-summary.ts'),
+    import('../prompts.ts'),
+  ])
+  const spec = specSummary(model.spec)
+  const usual = storedCaptures(spec.n_layers)
+  const stored = toFile ? usual : [...usual, ...captured]
+  const isStored = new Set(matchHooks(stored, names))
+  const plan = {
+    provenance: provenanceOf(model, stored, edits),
+    spec,
+    items: prompts.map(({ ids, text }) => ({ ids, text, tokens: viewsOf(model, ids) })),
+  }
+  let run: Run | null = null
+  const id = await store.storeRun(model, plan, async (write) => {
+    run = await model.run(ids, {
+      ...options,
+      capture: [...stored, ...captured],
+      openRun: store.openRun,
+      async onCapture(hook, tensor) {
+        keep(hook, tensor)
+        if (isStored.has(hook)) await write(hook, tensor)
+      },
+    })
+    return run
+  })
+  return { run: run!, id, captured }
+}
+
+type Views = typeof import('../prompts.ts').viewsOf
+
+function itemDocument(model: Model, { ids, loss, positions }: RunItem, viewsOf: Views) {
+  const tokens = viewsOf(model, ids).map((view) => view.text)
+  return {
+    ids,
+    tokens,
+    ...withWhy(
+      'loss',
+      loss,
+      ids.length < 2 ? 'one token predicts no other' : 'some loss is not a finite number',
+    ),
+    positions: positions.map(({ top, loss: own }, pos) => ({
+      pos,
+      token: tokens[pos]!,
+      ...withWhy('loss', own, pos === ids.length - 1 ? 'nothing follows' : 'it is not a finite number'),
+      top: top.map(({ id, logit, prob }) => ({
+        id,
+        token: viewsOf(model, [id])[0]!.text,
+        logit,
+        ...withWhy('prob', prob, 'some logit of this position is not a finite number'),
+      })),
+    })),
+  }
+}
+
+function withWhy(name: string, value: number | null, why: string) {
+  return value === null ? { [name]: null, why } : { [name]: value }
+}
+
+function report(out: Output, model: Model, { ids, loss, positions }: RunItem, viewsOf: Views): void {
+  const { style } = out
+  const views = viewsOf(model, ids)
+  const width = Math.max(0, ...positions.map(({ top }) => top.length))
+  const columns = [
+    { title: 'pos', right: true },
+    { title: 'token' },
+    { title: 'loss', right: true },
+    ...Array.from({ length: width }, (_, i) => ({ title: i === 0 ? 'likeliest next' : '' })),
+  ]
+  const rows = positions.map((position, pos) => [
+    { text: String(pos), paint: style.dim },
+    views[pos]!.text,
+    position.loss === null ? '' : position.loss.toFixed(2),
+    ...position.top.map((one) => nextToken(out, viewsOf(model, [one.id])[0]!.text, one)),
+  ])
+  out.line()
+  for (const line of table(columns, rows, style.bold)) out.line(line)
+  out.line(
+    style.dim(
+      loss === null ? 'no loss' : `mean loss ${loss.toFixed(3)} nats over ${ids.length - 1} predictions`,
+    ),
+  )
+}
+
+function nextToken({ style }: Output, word: string, { prob, logit }: Prediction['top'][number]) {
+  const text = `${word} ${prob === null ? `logit ${logit.toFixed(1)}` : prob.toFixed(2)}`
+  return { text, paint: (padded: string) => style.weight(padded, prob ?? 0.1) }
+}

@@ -1,0 +1,184 @@
+/** `headscope scan MODEL…`: every head's scores on repeated random tokens. Costs one forward per sequence. */
+import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import type { ScanOptions } from '../../analysis/scan.ts'
+import type { ScanResult } from '../../analysis/types.ts'
+import { HeadscopeError, sentence } from '../../errors.ts'
+import { command } from '../command.ts'
+import type { Chosen } from '../models.ts'
+import { ENGINE_OPTIONS, MODEL_OPTIONS, STORE_OPTIONS } from '../options.ts'
+
+interface Scanned {
+  readonly chosen: Chosen
+  readonly model: object
+  readonly result: ScanResult
+  readonly warnings: readonly string[]
+}
+
+export const scan = command({
+  name: 'scan',
+  usage: 'MODEL… [options]',
+  summary: 'Scores of every head on repeated random tokens: induction, previous token, duplicate token, sink',
+  detail:
+    'Each score is a mean over sequences with a 95 % bootstrap interval. Several models, or a series, give one scan each.',
+  examples: [
+    'headscope scan induction-2l',
+    'headscope scan induction-2l/checkpoints --scores induction --no-store',
+    'headscope scan ./my-model --length 64 --batch 64 --seed 7 --json > scores.json',
+  ],
+  options: {
+    ...MODEL_OPTIONS,
+    scores: { type: 'text', value: 'NAMES', help: 'all, or names with commas (default: the first four)' },
+    length: { type: 'whole', value: 'N', help: 'tokens of one copy (default 48)' },
+    batch: { type: 'whole', value: 'N', help: 'sequences (default 32)' },
+    seed: { type: 'whole', value: 'N', help: 'seed of the random tokens (default 1)' },
+    bos: {
+      type: 'text',
+      value: '[WHEN]',
+      choices: ['auto', 'yes', 'no'],
+      implied: 'yes',
+      help: 'beginning-of-text token in front: yes, no, auto (default: as the tokenizer says)',
+    },
+    'ids-file': {
+      type: 'text',
+      value: 'F.json',
+      help: 'exactly these sequences: an array of [bos?, r…, r…]',
+    },
+    ...STORE_OPTIONS,
+    ...ENGINE_OPTIONS,
+  },
+  takes: [1, 1000],
+  async run(call) {
+    const { values, positionals, place, out, signal } = call
+    const settings = settingsOf(values)
+    const [{ chooseModels, titleOf }, { openChosen }, { modelFacts, headline }, { openWrites }, report] =
+      await Promise.all([
+        import('../models.ts'),
+        import('../runtime.ts'),
+        import('../model-facts.ts'),
+        import('../store.ts'),
+        import('../scan-report.ts'),
+      ])
+    const { several, models } = await chooseModels(positionals, values.at, place)
+    const store = await openWrites(values)
+    try {
+      const scanned: Scanned[] = []
+      for (const chosen of models) {
+        const model = await openChosen(chosen, values, call)
+        try {
+          const [{ scanHeads }, { specSummary }] = await Promise.all([
+            import('../../analysis/scan.ts'),
+            import('../../api/spec-summary.ts'),
+          ])
+          const label = models.length > 1 ? `scan ${scanned.length + 1} of ${models.length}:` : 'scan'
+          const result = await scanHeads(model, { ...settings, signal, onProgress: call.progress(label) })
+          await store?.writes.storeScan(model, specSummary(model.spec), result)
+          const facts = await modelFacts(model, chosen)
+          const warnings = [...new Set([...facts.warnings, ...result.warnings])]
+          scanned.push({ chosen, model: facts.model, result, warnings })
+          if (out.json) continue
+          const title = titleOf(chosen, true)
+          if (several) report.scanLine(out, title, result)
+          else {
+            out.line(headline(model, chosen, values.at !== undefined, out.style))
+            report.reportScan(out, result)
+          }
+          out.warn(several ? warnings.map((warning) => `${title}: ${warning}`) : warnings)
+        } finally {
+          await model.close()
+        }
+      }
+      if (out.json) out.document(several ? documentOfMany(scanned) : documentOf(scanned[0]!))
+      else {
+        report.footnotes(out, scanned[0]!.result)
+        if (store) out.line(out.style.dim(`Stored in ${store.path}`))
+      }
+      return 0
+    } finally {
+      store?.writes.close()
+    }
+  },
+})
+
+// --- Internal helpers ---
+
+function settingsOf(values: {
+  readonly scores: string | undefined
+  readonly length: number | undefined
+  readonly batch: number | undefined
+  readonly seed: number | undefined
+  readonly bos: string | undefined
+  readonly 'ids-file': string | undefined
+}): ScanOptions {
+  const { scores, length, batch, seed, bos, 'ids-file': file } = values
+  return {
+    ...(scores === undefined ? {} : { scores: scores.split(',').map((name) => name.trim()) }),
+    ...(length === undefined ? {} : { length }),
+    ...(batch === undefined ? {} : { batch }),
+    ...(seed === undefined ? {} : { seed }),
+    ...(bos === undefined || bos === 'auto' ? {} : { bos: bos === 'yes' }),
+    ...(file === undefined ? {} : { sequences: sequencesIn(file) }),
+  }
+}
+
+/** An array of arrays of ids; whether they repeat is the scan's to check. */
+function sequencesIn(file: string): number[][] {
+  const name = basename(file)
+  const rule = 'it must hold an array of arrays of token ids, [[bos?, r…, r…], …]'
+  let value: unknown
+  try {
+    value = JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    const missing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    throw new HeadscopeError(
+      missing ? 'not-found' : 'bad-request',
+      missing
+        ? `${file} does not exist; name a file of sequences.`
+        : `${name} cannot be read (${sentence(error)}); ${rule}.`,
+    )
+  }
+  const fits =
+    Array.isArray(value) && value.every((row) => Array.isArray(row) && row.every(Number.isSafeInteger))
+  if (!fits) throw new HeadscopeError('bad-request', `${name} does not fit: ${rule}.`)
+  return value as number[][]
+}
+
+function documentOf({ model, result, warnings }: Scanned) {
+  const { definitions, settings } = result
+  return {
+    model,
+    definitions,
+    seed: settings.seed,
+    settings,
+    loss: lossOf(result),
+    heads: headsOf(result),
+    warnings,
+  }
+}
+
+function documentOfMany(scanned: readonly Scanned[]) {
+  const { definitions, settings } = scanned[0]!.result
+  return {
+    models: scanned.map(({ chosen, model, result, warnings }) => ({
+      at: chosen.at ?? basename(chosen.path),
+      ...model,
+      settings: result.settings,
+      loss: lossOf(result),
+      heads: headsOf(result),
+      warnings,
+    })),
+    definitions,
+    seed: settings.seed,
+    settings,
+    warnings: [...new Set(scanned.flatMap(({ warnings }) => warnings))],
+  }
+}
+
+function headsOf({ heads }: ScanResult) {
+  return heads.map(({ layer, head, scores }) => ({ layer, head, ...scores }))
+}
+
+function lossOf({ loss }: ScanResult) {
+  const missing = loss.first === null || loss.second === null
+  return missing ? { ...loss, why: 'some prediction of these sequences has no finite loss' } : loss
+}

@@ -1,0 +1,57 @@
+/**
+ * The engine, loaded when a command needs it. In: a chosen checkpoint and options. Out: an opened model. Costs the
+ * load of ONNX Runtime (about 0.1 s), which `inspect`, `sql` and help never pay.
+ */
+import { HeadscopeError } from '../errors.ts'
+import type { Model } from '../run/model.ts'
+import type { Call } from './command.ts'
+import type { Chosen } from './models.ts'
+
+/** Throws `unsupported` where the runtime has no build, or does not offer the device. */
+export function requireRuntime(
+  device: string | undefined,
+  host: { readonly platform: string; readonly arch: string } = process,
+): void {
+  if (host.platform === 'darwin' && host.arch === 'x64')
+    throw new HeadscopeError(
+      'unsupported',
+      'ONNX Runtime has no build for Macs with an Intel processor, so no model can be run here; inspect and sql work.',
+    )
+  if (device !== undefined && device !== 'cpu')
+    throw new HeadscopeError(
+      'unsupported',
+      `The device ${JSON.stringify(device)} is not available: Headscope computes on cpu.`,
+    )
+}
+
+/** Checks and converts --threads. */
+export function threadsOf(threads: number | undefined): { threads?: number } {
+  if (threads === undefined) return {}
+  if (threads < 1 || threads > 1024)
+    throw new HeadscopeError(
+      'bad-request',
+      `--threads is ${threads}, but must be a whole number from 1 to 1024.`,
+    )
+  return { threads }
+}
+
+interface EngineValues {
+  readonly threads: number | undefined
+  readonly device: string | undefined
+}
+
+/** Opens a checkpoint for running; the caller closes it. */
+export async function openChosen(
+  chosen: Chosen,
+  values: EngineValues,
+  call: Pick<Call, 'signal' | 'progress'>,
+): Promise<Model> {
+  requireRuntime(values.device)
+  const threads = threadsOf(values.threads)
+  const { openModel } = await import('../run/model.ts')
+  return openModel(chosen.path, {
+    ...threads,
+    signal: call.signal,
+    onProgress: call.progress('preparing the weights'),
+  })
+}
