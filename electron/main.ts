@@ -6,10 +6,11 @@ import { statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { app, type BrowserWindow, dialog, ipcMain, Menu } from 'electron'
 import type { DesktopCommand, EngineState } from '../core/api/desktop.ts'
+import { findNode, noNode } from '../core/cli/find-node.mjs'
+import { HeadscopeError } from '../core/errors.ts'
 import { defaultStorePath } from '../core/store/default-path.ts'
 import { CHANNELS } from './channels.ts'
 import { createEngineProcess, type EngineProcess } from './engine-process.ts'
-import { findNode } from './find-node.ts'
 import { menuTemplate } from './menu.ts'
 import { projectPaths } from './paths.ts'
 import { handleProtocol, registerScheme } from './protocol.ts'
@@ -82,9 +83,11 @@ function ready(): void {
 }
 
 function startEngine(): EngineProcess {
+  const node = findNode(paths.root)
+  if (node === null) throw new HeadscopeError('unsupported', noNode())
   const storePath = defaultStorePath()
   return createEngineProcess({
-    node: findNode(paths.root),
+    node,
     entry: paths.engine,
     options: {
       storePath,
