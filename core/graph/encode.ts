@@ -41,8 +41,11 @@ export function encode(graph: Graph, wanted: readonly string[], weights: WeightF
   const outputs = wanted.map((name) => ({ name, id: outputId(graph, name) }))
   const nodes = needed(graph.nodes, new Set(outputs.map((o) => o.id)))
   const alias = aliases(nodes)
-  const real = nodes.filter((node) => node.domain !== 'hook').map((node) => rename(node, alias))
-  for (const { name, id } of outputs) real.push(identity(alias.get(id) ?? id, name))
+  const kernels = nodes.filter((node) => node.domain !== 'hook').map((node) => renameInputs(node, alias))
+  const real = nameOutputs(
+    kernels,
+    outputs.map(({ name, id }) => ({ name, id: alias.get(id) ?? id })),
+  )
 
   const used = new Set(real.flatMap((node) => node.inputs))
   const inputs = graph.inputs.filter((input) => used.has(input.name))
@@ -126,8 +129,29 @@ function aliases(nodes: readonly Node[]): Map<string, string> {
   return alias
 }
 
-function rename(node: Node, alias: ReadonlyMap<string, string>): Node {
+function renameInputs(node: Node, alias: ReadonlyMap<string, string>): Node {
   return { ...node, inputs: node.inputs.map((input) => alias.get(input) ?? input) }
+}
+
+/**
+ * Gives wanted values their output names where they are computed, without a copy. A value that is wanted under a
+ * second name, or that is an input of the graph, is copied.
+ */
+function nameOutputs(nodes: readonly Node[], outputs: readonly { name: string; id: string }[]): Node[] {
+  const produced = new Set(nodes.flatMap((node) => node.outputs))
+  const names = new Map<string, string>()
+  const copies: Node[] = []
+  for (const { name, id } of outputs) {
+    if (produced.has(id) && !names.has(id)) names.set(id, name)
+    else copies.push(identity(names.get(id) ?? id, name))
+  }
+  const named = (id: string) => names.get(id) ?? id
+  const renamed = nodes.map((node) => ({
+    ...node,
+    inputs: node.inputs.map(named),
+    outputs: node.outputs.map(named),
+  }))
+  return [...renamed, ...copies]
 }
 
 function identity(input: string, output: string): Node {

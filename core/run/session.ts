@@ -97,7 +97,9 @@ async function load(encoded: Encoded, options: PoolOptions): Promise<Entry> {
       interOpNumThreads: 1,
       logSeverityLevel: 4,
       extra: {
+        // Threads of a block that is done must not spin while the next block's threads work.
         session: {
+          intra_op: { allow_spinning: '0' },
           model_external_initializers_file_folder_path: options.folder,
           ...(options.mode === 'explore' ? { disable_prepacking: '1' } : {}),
         },
