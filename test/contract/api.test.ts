@@ -1,67 +1,19 @@
-/** The HTTP API as its clients see it: the real engine on the bundled checkpoints, over a real port, typed by hono. */
-import { spawn } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+/** The HTTP API as its clients see it: opening, runs and questions, on the real engine. */
+import { cpSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { hc } from 'hono/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { AppType } from '../../core/api/app.ts'
-import type { ApiError, InductionView, JobEvent, RunDetail, ScanReply } from '../../core/api/contract.ts'
-import { type Serving, serve } from '../../core/api/serve.ts'
-import { projectPaths } from '../../electron/paths.ts'
+import type { InductionView, RunDetail } from '../../core/api/contract.ts'
+import { type Api, errorOf, MODEL, paths, startApi } from './api-setup.ts'
 
-const MODEL = 'induction-2l'
-const paths = projectPaths()
-let folder: string
-let serving: Serving
-let client: ReturnType<typeof hc<AppType>>
-
-const options = (name: string) => ({
-  storePath: join(folder, name, 'work.db'),
-  cacheDir: join(folder, 'cache'),
-  bundledDir: paths.models,
-  rendererDir: join(folder, 'no-pages'),
-  threads: 1,
-})
+let api: Api
+let client: Api['client']
+let raw: Api['raw']
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'headscope-api-'))
-  serving = await serve(options('a'))
-  client = hc<AppType>(`http://127.0.0.1:${serving.port}`, {
-    headers: { authorization: `Bearer ${serving.token}` },
-  })
+  api = await startApi()
+  ;({ client, raw } = api)
 }, 30_000)
-
-afterAll(async () => {
-  await serving.close()
-  rmSync(folder, { recursive: true })
-}, 30_000)
-
-const raw = (path: string, init: RequestInit = {}) =>
-  fetch(`http://127.0.0.1:${serving.port}${path}`, {
-    ...init,
-    headers: { authorization: `Bearer ${serving.token}`, 'content-type': 'application/json' },
-  })
-
-/** What the server answered, of a response that must be an error. */
-async function errorOf(response: Promise<{ status: number; json(): Promise<unknown> }>) {
-  const { status, json } = await response.then((r) => ({ status: r.status, json: () => r.json() }))
-  return { status, ...((await json()) as ApiError).error }
-}
-
-async function eventsOf<R>(job: number): Promise<JobEvent<R>[]> {
-  const text = await (await raw(`/api/jobs/${job}/events`)).text()
-  const lines = text.split('\n').filter((line) => line.startsWith('data: '))
-  return lines.map((line) => JSON.parse(line.slice(6)) as JobEvent<R>)
-}
-
-async function resultOf<R>(response: Promise<{ json(): Promise<{ job: number }> }>): Promise<R> {
-  const { job } = await (await response).json()
-  const last = (await eventsOf<R>(job)).at(-1)!
-  if (last.type !== 'done') throw new Error(JSON.stringify(last))
-  return last.result
-}
+afterAll(() => api.close(), 30_000)
 
 describe('a fresh app', () => {
   it('knows where to begin', async () => {
@@ -112,7 +64,7 @@ describe('a run', () => {
   beforeAll(async () => {
     const { start } = await (await client.api.about.$get()).json()
     const json = { model: MODEL, prompt: { text: start!.prompt } }
-    run = (await resultOf<{ run: number }>(client.api.jobs.run.$post({ json }))).run
+    run = (await api.resultOf<{ run: number }>(client.api.jobs.run.$post({ json }))).run
     detail = (await (await client.api.runs[':id'].$get({ param: { id: String(run) } })).json()) as RunDetail
   }, 30_000)
 
@@ -239,7 +191,7 @@ describe('questions', () => {
       errorOf(client.api.predict.$post({ json: { model: MODEL, prompt, edits: [] } }))
     expect(await ask({ ids: [] })).toMatchObject({ status: 422, code: 'bad-prompt' })
     expect(await ask({ ids: [5000] })).toMatchObject({ status: 422, code: 'bad-prompt' })
-    expect(await errorOf(client.api.models.open.$post({ json: { path: folder } }))).toMatchObject({
+    expect(await errorOf(client.api.models.open.$post({ json: { path: api.folder } }))).toMatchObject({
       status: 422,
       code: 'bad-checkpoint',
     })
@@ -254,7 +206,7 @@ describe('questions', () => {
   })
 
   it('a checkpoint that is written over is opened again', async () => {
-    const copy = join(folder, 'copy')
+    const copy = join(api.folder, 'copy')
     const step = (name: string) =>
       cpSync(join(paths.models, MODEL, 'checkpoints', name), copy, { recursive: true })
     mkdirSync(copy)
@@ -265,122 +217,4 @@ describe('questions', () => {
     const after = await client.api.predict.$post({ json: { model: copy, prompt, edits: [] } })
     expect((await after.json()).base.loss!).toBeGreaterThan((await before.json()).base.loss! + 2)
   })
-})
-
-describe('jobs', () => {
-  const scan = (json: object) => client.api.jobs.scan.$post({ json: { model: MODEL, ...json } })
-
-  it('a scan is stored and found by the weights', async () => {
-    expect(await errorOf(client.api.scans.$get({ query: { model: MODEL } }))).toMatchObject({ status: 404 })
-    const result = await resultOf<ScanReply>(scan({ batch: 8, seed: 1 }))
-    expect(result.model).toBe(MODEL)
-    const best = result.heads.toSorted((a, b) => b.scores.induction!.value! - a.scores.induction!.value!)[0]!
-    expect(best.layer).toBe(1)
-    expect(best.scores.induction!.value!).toBeGreaterThan(0.9)
-    expect(await (await client.api.scans.$get({ query: { model: MODEL } })).json()).toEqual(result)
-  }, 30_000)
-
-  it('a question is answered while a scan runs, with the same numbers', async () => {
-    const json = { model: MODEL, prompt: { ids: [0, 9, 8, 7, 9] }, edits: [] }
-    const alone = await (await client.api.predict.$post({ json })).json()
-    const { job } = await (await scan({ batch: 512 })).json()
-    const beside = await (await client.api.predict.$post({ json })).json()
-    const state = (await (await client.api.jobs.$get()).json()).find((entry) => entry.job === job)
-    expect(state?.event.type).toBe('progress')
-    expect(beside).toEqual(alone)
-    await raw(`/api/jobs/${job}/cancel`, { method: 'POST' })
-    expect((await eventsOf(job)).at(-1)).toEqual({ type: 'cancelled' })
-  }, 30_000)
-
-  it('a cancelled scan stores nothing, and the next run is whole', async () => {
-    const count = async () =>
-      (await client.api.sql.$post({ json: { sql: 'select count(*) from experiment' } })).json()
-    const before = await count()
-    const { job } = await (await scan({ batch: 2000 })).json()
-    const cancelled = eventsOf(job)
-    await raw(`/api/jobs/${job}/cancel`, { method: 'POST' })
-    expect((await cancelled).at(-1)).toEqual({ type: 'cancelled' })
-    expect(await count()).toEqual(before)
-    const { run } = await resultOf<{ run: number }>(
-      client.api.jobs.run.$post({ json: { model: MODEL, prompt: { ids: [0, 1, 2] } } }),
-    )
-    expect((await raw(`/api/runs/${run}`)).status).toBe(200)
-  }, 30_000)
-
-  it('one that fails says why, and leaves no run behind', async () => {
-    const before = (await (await client.api.library.$get()).json()).runs.length
-    const edits = [{ hook: 'blocks.0.attn.hook_z', head: 99, op: 'zero' as const }]
-    const { job } = await (
-      await client.api.jobs.run.$post({ json: { model: MODEL, prompt: { ids: [1, 2] }, edits } })
-    ).json()
-    expect((await eventsOf(job)).at(-1)).toMatchObject({ type: 'failed', error: { code: 'bad-edit' } })
-    expect((await (await client.api.library.$get()).json()).runs).toHaveLength(before)
-  })
-
-  it('that do not exist are 404', async () => {
-    expect((await raw('/api/jobs/999/events')).status).toBe(404)
-    expect((await raw('/api/jobs/999/cancel', { method: 'POST' })).status).toBe(404)
-  })
-})
-
-describe('starting and ending', () => {
-  it('a port in use, or a file that is no workspace, is one sentence and leaves nothing open', async () => {
-    await expect(serve({ ...options('b'), port: serving.port })).rejects.toMatchObject({ code: 'in-use' })
-    const text = join(folder, 'notes.db')
-    writeFileSync(text, 'These are my notes, not a database. '.repeat(50))
-    await expect(serve({ ...options('c'), storePath: text })).rejects.toMatchObject({
-      code: 'bad-store',
-      message: expect.stringMatching(/^[^\n]+\.$/),
-    })
-    expect(readFileSync(text, 'utf8')).toContain('my notes')
-  }, 20_000)
-
-  it('close() cancels what runs, and the workspace is whole', async () => {
-    const other = await serve(options('d'))
-    const headers = { authorization: `Bearer ${other.token}`, 'content-type': 'application/json' }
-    const body = JSON.stringify({ model: MODEL, batch: 2000 })
-    await fetch(`http://127.0.0.1:${other.port}/api/jobs/scan`, { method: 'POST', headers, body })
-    await new Promise((resolve) => setTimeout(resolve, 300))
-    const before = Date.now()
-    await other.close()
-    expect(Date.now() - before).toBeLessThan(4000)
-    await (await serve(options('d'))).close()
-  }, 30_000)
-
-  it.runIf(process.platform !== 'win32')(
-    'the engine’s process ends when its parent does',
-    async () => {
-      // A parent that starts the engine as the desktop does, tells us its id, and is killed.
-      const parent = spawn(
-        process.execPath,
-        [
-          '-e',
-          `const { spawn } = require('node:child_process')
-         const child = spawn(process.execPath, ${JSON.stringify([paths.engine, JSON.stringify(options('e'))])}, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-         child.on('message', (message) => console.log(JSON.stringify({ ...message, pid: child.pid })))`,
-        ],
-        { stdio: ['ignore', 'pipe', 'inherit'] },
-      )
-      const line = await new Promise<string>((resolve) =>
-        createInterface({ input: parent.stdout }).once('line', resolve),
-      )
-      const { type, url, pid } = JSON.parse(line) as { type: string; url: string; pid: number }
-      expect(type).toBe('ready')
-      expect((await fetch(url, { redirect: 'manual' })).status).toBe(302)
-      parent.kill('SIGKILL')
-      const ended = async () => {
-        for (let tries = 0; tries < 200; tries++) {
-          try {
-            process.kill(pid, 0)
-          } catch {
-            return true
-          }
-          await new Promise((resolve) => setTimeout(resolve, 50))
-        }
-        return false
-      }
-      expect(await ended()).toBe(true)
-    },
-    30_000,
-  )
 })
