@@ -1,6 +1,7 @@
 /** Rules between config keys that families share, each with its sentence. */
-import type { ZodType } from 'zod'
-import { count } from '../checkpoint/config.ts'
+import type { ZodObject, ZodRawShape, ZodType, z } from 'zod'
+import { count, parseConfig } from '../checkpoint/config.ts'
+import type { RawConfig } from '../checkpoint/types.ts'
 import { HeadscopeError } from '../errors.ts'
 import type { Activation } from '../graph/model-spec.ts'
 
@@ -16,7 +17,9 @@ const ACTIVATIONS = new Map<string, Activation>([
   ['gelu_python', 'gelu'],
   ['gelu_new', 'gelu_tanh'],
   ['gelu_fast', 'gelu_tanh'],
+  ['gelu_accurate', 'gelu_tanh'],
   ['gelu_pytorch_tanh', 'gelu_tanh'],
+  ['gelu_python_tanh', 'gelu_tanh'],
   ['silu', 'silu'],
   ['swish', 'silu'],
 ])
@@ -47,4 +50,71 @@ export function refuse(on: boolean, key: string, why: string): void {
     'unsupported',
     `config.json: ${key} is on, but ${why}; this checkpoint cannot be run exactly, so it is not opened.`,
   )
+}
+
+/** A warning about two keys that say different things, and which one won. */
+export function contradiction(winner: string, value: unknown, loser: string, other: unknown): string {
+  return `config.json contradicts itself: ${winner} is ${JSON.stringify(value)} and ${loser} is ${JSON.stringify(other)}; ${winner} counts.`
+}
+
+/**
+ * Values of `own`, read with the family's schema. `aliases`: other spellings of a key, used where the key is absent.
+ * Throws `bad-checkpoint` for a broken rule, and `unsupported` for a switch of another family that is on here:
+ * ignoring it could give other numbers than its author meant.
+ */
+export function readKeys<S extends ZodRawShape>(
+  family: string,
+  schema: ZodObject<S>,
+  raw: RawConfig,
+  aliases: Readonly<Record<string, string>> = {},
+): { readonly c: z.output<ZodObject<S>>; readonly warnings: string[] } {
+  const named: Record<string, unknown> = { ...raw }
+  const warnings: string[] = []
+  for (const [alias, key] of Object.entries(aliases)) {
+    if (raw[alias] === undefined || raw[alias] === null) continue
+    if (raw[key] === undefined || raw[key] === null) named[key] = raw[alias]
+    else if (raw[key] !== raw[alias]) warnings.push(contradiction(key, raw[key], alias, raw[alias]))
+  }
+  const known = new Set(Object.keys(schema.shape))
+  for (const [key, neutral] of Object.entries(SWITCHES)) {
+    const value = raw[key]
+    if (known.has(key) || value === undefined || value === null || neutral.includes(value)) continue
+    throw new HeadscopeError(
+      'unsupported',
+      `config.json: ${key} is ${JSON.stringify(value).slice(0, 60)}, but ${family} has no such switch, and ignoring it could change every number; remove it from config.json if it is left over.`,
+    )
+  }
+  return { c: parseConfig(schema as unknown as ZodType<z.output<ZodObject<S>>>, named), warnings }
+}
+
+// --- Internal helpers ---
+
+/** Switches that change the maths in some family, with the values that change nothing. */
+const SWITCHES: Readonly<Record<string, readonly unknown[]>> = {
+  add_cross_attention: [false],
+  alibi: [false],
+  apply_residual_connection_post_layernorm: [false],
+  attention_chunk_size: [],
+  attention_multiplier: [],
+  attn_logit_softcapping: [],
+  clip_qkv: [],
+  embedding_multiplier: [1],
+  final_logit_softcapping: [],
+  is_encoder_decoder: [false],
+  logit_scale: [1],
+  logits_scaling: [1],
+  mlp_only_layers: [],
+  no_rope_layers: [],
+  num_experts: [0],
+  num_local_experts: [0],
+  partial_rotary_factor: [1],
+  qk_layernorm: [false],
+  quantization_config: [],
+  query_pre_attn_scalar: [],
+  residual_multiplier: [1],
+  scale_embedding: [false],
+  use_bidirectional_attention: [false],
+  use_parallel_residual: [false],
+  use_qk_norm: [false],
+  use_sliding_window: [false],
 }

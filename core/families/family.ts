@@ -6,6 +6,7 @@ import type { RawConfig, TensorPlan } from '../checkpoint/types.ts'
 import type { Axis } from '../graph/axes.ts'
 import type { Builder, Value } from '../graph/builder.ts'
 import type { ModelSpec } from '../graph/model-spec.ts'
+import type { NormWeights } from '../graph/norm.ts'
 
 export interface Family {
   /** `model_type` values of config.json. */
@@ -32,7 +33,11 @@ export interface FamilyModel {
   readonly head: { readonly embedding: string; readonly own: string; readonly tie: boolean }
   /** Tensor of b_O, the bias that attention adds whatever its heads do; null where there is none. */
   outputBias(layer: number): string | null
-  /** ids (and positions) → what enters block 0. */
+  /** The norm of what attention gives, where it stands before the sum (`norms` after or both). */
+  outputNorm?(layer: number): NormWeights
+  /** The norms of the two sums of a block (`norms` sum). */
+  sumNorms?(layer: number): { readonly mid: NormWeights; readonly post: NormWeights }
+  /** ids (and positions, token types) → what enters block 0. */
   embed(g: Builder): BlockState
   block(g: Builder, layer: number, state: BlockState): BlockState
   /** The last residual → logits; `matrix` is the tensor decided on. */

@@ -3,19 +3,29 @@
  * as [head][q | k | v][d_head], parallel or serial residual.
  */
 import { z } from 'zod'
-import { count, flag, parseConfig, positive } from '../checkpoint/config.ts'
+import { count, flag, positive } from '../checkpoint/config.ts'
 import type { RawConfig } from '../checkpoint/types.ts'
 import { attention } from '../graph/attention.ts'
-import type { Builder, Value } from '../graph/builder.ts'
 import { embed } from '../graph/embed.ts'
 import { linear } from '../graph/linear.ts'
 import { mlp } from '../graph/mlp.ts'
-import type { ModelSpec } from '../graph/model-spec.ts'
+import { type ModelSpec, PLAIN_LAYER, PLAIN_MODEL } from '../graph/model-spec.ts'
 import { norm } from '../graph/norm.ts'
 import { unembed } from '../graph/unembed.ts'
-import { activationOf, divides, size } from './config-rules.ts'
+import { activationOf, divides, readKeys, size } from './config-rules.ts'
 import { type Family, type FamilyModel, RESIDUAL_ONLY } from './family.ts'
-import { add, gain, layers, type Size, split, want, wantLinear, wantNorm, weights } from './parts.ts'
+import {
+  add,
+  decoder,
+  gain,
+  headwise,
+  layers,
+  type Size,
+  want,
+  wantLinear,
+  wantNorm,
+  weights,
+} from './parts.ts'
 import { readRope } from './rope-config.ts'
 
 const CONFIG = z.object({
@@ -35,12 +45,12 @@ const CONFIG = z.object({
 export const gptNeox: Family = { modelTypes: ['gpt_neox'], read }
 
 function read(config: RawConfig): FamilyModel {
-  const c = parseConfig(CONFIG, config)
+  const { c, warnings } = readKeys('gpt_neox', CONFIG, config)
   divides('num_attention_heads', c.num_attention_heads, 'hidden_size', c.hidden_size)
   const nHeads = c.num_attention_heads
   const dHead = c.hidden_size / nHeads
   const act = activationOf('hidden_act', c.hidden_act)
-  const rope = readRope(config, {
+  const { rope, warnings: ropeWarnings } = readRope(config, {
     theta: 10_000,
     thetaKey: 'rotary_emb_base',
     partial: 0.25,
@@ -50,6 +60,7 @@ function read(config: RawConfig): FamilyModel {
     maxPositions: c.max_position_embeddings,
   })
   const spec: ModelSpec = {
+    ...PLAIN_MODEL,
     family: 'gpt_neox',
     dModel: c.hidden_size,
     dVocab: c.vocab_size,
@@ -58,32 +69,27 @@ function read(config: RawConfig): FamilyModel {
     norm: { kind: 'layer', eps: c.layer_norm_eps },
     ropes: [rope],
     tied: c.tie_word_embeddings,
-    stacks: [
-      {
-        name: 'decoder',
-        causal: true,
-        layers: layers(c.num_hidden_layers, () => ({
-          nHeads,
-          nKvHeads: nHeads,
-          dHead,
-          dMlp: c.intermediate_size,
-          act,
-          gated: false,
-          parallel: c.use_parallel_residual,
-          scoreScale: 1 / Math.sqrt(dHead),
-          window: null,
-          rope: 0,
-        })),
-      },
-    ],
+    stacks: decoder(
+      layers(c.num_hidden_layers, () => ({
+        ...PLAIN_LAYER,
+        nHeads,
+        nKvHeads: nHeads,
+        dHead,
+        dMlp: c.intermediate_size,
+        act,
+        gated: false,
+        parallel: c.use_parallel_residual,
+        scoreScale: 1 / Math.sqrt(dHead),
+        rope: 0,
+      })),
+    ),
   }
-
   const d: Size = ['hidden_size', c.hidden_size]
   const mlpWidth: Size = ['intermediate_size', c.intermediate_size]
   const bias = c.attention_bias
   return {
     spec,
-    warnings: [],
+    warnings: [...warnings, ...ropeWarnings],
     state: RESIDUAL_ONLY,
     head: { embedding: 'embed_in.weight', own: 'embed_out.weight', tie: c.tie_word_embeddings },
     plan: {
@@ -151,18 +157,7 @@ function read(config: RawConfig): FamilyModel {
 
     unembed(g, resid, matrix) {
       const normed = norm(g, 'ln_final', resid, spec.norm, gain('final_layer_norm', true))
-      return unembed(g, normed, { weight: matrix, orientation: 'out_in' })
+      return unembed(g, spec, normed, { weight: matrix, orientation: 'out_in' })
     },
   }
-}
-
-/** [batch, pos, head · 3 · d_head] → q, k, v, each [batch, pos, head, d_head]. */
-function headwise(g: Builder, fused: Value, heads: number, dHead: number) {
-  const perHead = g.op(
-    'Reshape',
-    [fused, g.ints([0, 0, heads, 3 * dHead])],
-    ['batch', 'pos', 'head', 'd_head'],
-  )
-  const [q, k, v] = split(g, perHead, [dHead, dHead, dHead]) as [Value, Value, Value]
-  return { q, k, v }
 }

@@ -1,18 +1,18 @@
 /** GPT-2: learned positions, LayerNorm before attention and MLP, Conv1D weights [in, out], tied unembedding. */
 import { z } from 'zod'
-import { count, flag, parseConfig, positive } from '../checkpoint/config.ts'
+import { count, flag, positive } from '../checkpoint/config.ts'
 import type { RawConfig } from '../checkpoint/types.ts'
 import { attention } from '../graph/attention.ts'
 import type { Value } from '../graph/builder.ts'
 import { embed } from '../graph/embed.ts'
 import { linear } from '../graph/linear.ts'
 import { mlp } from '../graph/mlp.ts'
-import type { ModelSpec } from '../graph/model-spec.ts'
+import { type ModelSpec, PLAIN_LAYER, PLAIN_MODEL } from '../graph/model-spec.ts'
 import { norm } from '../graph/norm.ts'
 import { unembed } from '../graph/unembed.ts'
-import { activationOf, divides, refuse, size } from './config-rules.ts'
+import { activationOf, divides, readKeys, refuse, size } from './config-rules.ts'
 import { type Family, type FamilyModel, RESIDUAL_ONLY } from './family.ts'
-import { add, gain, layers, type Size, split, want, wantLinear, wantNorm, weights } from './parts.ts'
+import { add, decoder, gain, layers, type Size, split, want, wantLinear, wantNorm, weights } from './parts.ts'
 
 const CONFIG = z.object({
   vocab_size: size().default(50257),
@@ -29,51 +29,52 @@ const CONFIG = z.object({
   tie_word_embeddings: flag().default(true),
 })
 
+const ALIASES = {
+  hidden_size: 'n_embd',
+  max_position_embeddings: 'n_positions',
+  num_attention_heads: 'n_head',
+  num_hidden_layers: 'n_layer',
+}
+
 export const gpt2: Family = { modelTypes: ['gpt2'], read }
 
 function read(config: RawConfig): FamilyModel {
-  const c = parseConfig(CONFIG, config)
+  const { c, warnings } = readKeys('gpt2', CONFIG, config, ALIASES)
   divides('n_head', c.n_head, 'n_embd', c.n_embd)
   refuse(c.add_cross_attention, 'add_cross_attention', 'this decoder would need an encoder beside it')
   const dHead = c.n_embd / c.n_head
   const dMlp = c.n_inner ?? 4 * c.n_embd
   const act = activationOf('activation_function', c.activation_function)
   const spec: ModelSpec = {
+    ...PLAIN_MODEL,
     family: 'gpt2',
     dModel: c.n_embd,
     dVocab: c.vocab_size,
     nCtx: c.n_positions,
     positional: 'learned',
     norm: { kind: 'layer', eps: c.layer_norm_epsilon },
-    ropes: [],
     tied: c.tie_word_embeddings,
-    stacks: [
-      {
-        name: 'decoder',
-        causal: true,
-        layers: layers(c.n_layer, (layer) => ({
-          nHeads: c.n_head,
-          nKvHeads: c.n_head,
-          dHead,
-          dMlp,
-          act,
-          gated: false,
-          parallel: false,
-          scoreScale:
-            (c.scale_attn_weights ? 1 / Math.sqrt(dHead) : 1) /
-            (c.scale_attn_by_inverse_layer_idx ? layer + 1 : 1),
-          window: null,
-          rope: null,
-        })),
-      },
-    ],
+    stacks: decoder(
+      layers(c.n_layer, (layer) => ({
+        ...PLAIN_LAYER,
+        nHeads: c.n_head,
+        nKvHeads: c.n_head,
+        dHead,
+        dMlp,
+        act,
+        gated: false,
+        scoreScale:
+          (c.scale_attn_weights ? 1 / Math.sqrt(dHead) : 1) /
+          (c.scale_attn_by_inverse_layer_idx ? layer + 1 : 1),
+      })),
+    ),
   }
 
   const d: Size = ['n_embd', c.n_embd]
   const mlpWidth: Size = [c.n_inner ? 'n_inner' : '4 · n_embd', dMlp]
   return {
     spec,
-    warnings: [],
+    warnings,
     state: RESIDUAL_ONLY,
     head: { embedding: 'wte.weight', own: 'lm_head.weight', tie: c.tie_word_embeddings },
     plan: {
@@ -118,7 +119,7 @@ function read(config: RawConfig): FamilyModel {
 
     unembed(g, resid, matrix) {
       const normed = norm(g, 'ln_final', resid, spec.norm, gain('ln_f', true))
-      return unembed(g, normed, { weight: matrix, orientation: 'out_in' })
+      return unembed(g, spec, normed, { weight: matrix, orientation: 'out_in' })
     },
   }
 }

@@ -1,12 +1,62 @@
 /** The families that Headscope runs, by `model_type`. */
 import type { RawConfig } from '../checkpoint/types.ts'
 import { HeadscopeError } from '../errors.ts'
+import { bert } from './bert.ts'
+import { bloom } from './bloom.ts'
+import { falcon } from './falcon.ts'
 import type { Family, FamilyModel } from './family.ts'
+import { gemma, gemma2, gemma3 } from './gemma.ts'
+import { gptNeo } from './gpt-neo.ts'
 import { gptNeox } from './gpt-neox.ts'
 import { gpt2 } from './gpt2.ts'
-import { llama } from './llama.ts'
+import { gptj, phi } from './gptj-phi.ts'
+import {
+  cohere,
+  granite,
+  llama,
+  mistral,
+  olmo,
+  olmo2,
+  phi3,
+  qwen2,
+  qwen3,
+  smollm3,
+  stablelm,
+  starcoder2,
+} from './llama.ts'
+import { mixtral, olmoe, qwen2Moe, qwen3Moe } from './moe.ts'
+import { opt } from './opt.ts'
 
-const FAMILIES: readonly Family[] = [gpt2, gptNeox, llama]
+const FAMILIES: readonly Family[] = [
+  gpt2,
+  gptNeo,
+  gptNeox,
+  gptj,
+  opt,
+  bloom,
+  phi,
+  phi3,
+  llama,
+  mistral,
+  mixtral,
+  qwen2,
+  qwen3,
+  qwen2Moe,
+  qwen3Moe,
+  olmoe,
+  gemma,
+  gemma2,
+  gemma3,
+  olmo,
+  olmo2,
+  stablelm,
+  starcoder2,
+  falcon,
+  cohere,
+  granite,
+  smollm3,
+  bert,
+]
 const BY_TYPE = new Map(
   FAMILIES.flatMap((family) => family.modelTypes.map((type) => [type, family] as const)),
 )

@@ -1,151 +1,323 @@
-/**
- * Llama: RMSNorm, rotary (plain, linear, dynamic, yarn, llama3), grouped keys and values, gated MLP, optional biases.
- */
+/** Config → switches of the dense llama-like families. Defaults and rules are those of transformers 5.24. */
 import { z } from 'zod'
-import { count, flag, parseConfig, positive } from '../checkpoint/config.ts'
+import { flag, positive } from '../checkpoint/config.ts'
 import type { RawConfig } from '../checkpoint/types.ts'
 import { HeadscopeError } from '../errors.ts'
-import { attention } from '../graph/attention.ts'
-import { embed } from '../graph/embed.ts'
-import { linear } from '../graph/linear.ts'
-import { mlp } from '../graph/mlp.ts'
-import type { ModelSpec } from '../graph/model-spec.ts'
-import { norm } from '../graph/norm.ts'
-import { unembed } from '../graph/unembed.ts'
-import { activationOf, divides, size } from './config-rules.ts'
-import { type Family, type FamilyModel, RESIDUAL_ONLY } from './family.ts'
-import { add, gain, layers, type Size, want, wantLinear, wantNorm, weights } from './parts.ts'
-import { readRope } from './rope-config.ts'
+import { activationOf, readKeys } from './config-rules.ts'
+import {
+  decoderKeys,
+  decoderRope,
+  decoderSizes,
+  layerTypes,
+  layerTypesKey,
+  windowKey,
+  windowsOf,
+} from './decoder-keys.ts'
+import type { Family } from './family.ts'
+import { llamaLike } from './llama-like.ts'
 
-const CONFIG = z.object({
-  vocab_size: size().default(32000),
-  hidden_size: size().default(4096),
-  intermediate_size: size().default(11008),
-  num_hidden_layers: count(10_000).default(32),
-  num_attention_heads: count().default(32),
-  num_key_value_heads: count().nullish(),
-  head_dim: count().nullish(),
-  hidden_act: z.string().default('silu'),
-  max_position_embeddings: size().default(2048),
-  rms_norm_eps: positive().default(1e-6),
-  attention_bias: flag().default(false),
-  mlp_bias: flag().default(false),
-  tie_word_embeddings: flag().default(false),
+const off = () => flag().default(false)
+const RMS = { rms_norm_eps: positive().default(1e-6) }
+const LLAMA = { vocab: 32000, width: 4096, mlp: 11008, layers: 32, heads: 32, positions: 2048, tie: false }
+const MISTRAL = { ...LLAMA, mlp: 14336, kvHeads: 8, positions: 131072 }
+const QWEN = { ...LLAMA, vocab: 151936, mlp: 22016, kvHeads: 32, positions: 32768 }
+const OLMO = { ...LLAMA, vocab: 50304 }
+
+/** Llama: RMSNorm before, optional biases, every rope scaling. */
+export const llama = family('llama', (config) => {
+  const keys = z.object({ ...decoderKeys(LLAMA), ...RMS, attention_bias: off(), mlp_bias: off() })
+  const { c, warnings } = readKeys('llama', keys, config)
+  return {
+    ...common(config, c, warnings),
+    biases: { qkv: c.attention_bias, out: c.attention_bias, mlp: c.mlp_bias },
+  }
 })
 
-export const llama: Family = { modelTypes: ['llama'], read }
+/** Mistral: a window in every layer. */
+export const mistral = family('mistral', (config) => {
+  const keys = z.object({ ...decoderKeys(MISTRAL), ...RMS, sliding_window: windowKey().default(4096) })
+  const { c, warnings } = readKeys('mistral', keys, config)
+  return { ...common(config, c, warnings), windowOf: () => c.sliding_window || null }
+})
 
-function read(config: RawConfig): FamilyModel {
-  const c = parseConfig(CONFIG, config)
-  const nHeads = c.num_attention_heads
-  const nKvHeads = c.num_key_value_heads ?? nHeads
-  if (nKvHeads > nHeads)
+/** Qwen 2: biases on queries, keys and values only; windows from max_window_layers on, where they are in use. */
+export const qwen2 = family('qwen2', (config) => {
+  const { c, warnings } = readKeys(
+    'qwen2',
+    z.object({ ...decoderKeys(QWEN), ...RMS, ...QWEN_WINDOWS }),
+    config,
+  )
+  return { ...common(config, c, warnings), biases: { qkv: true }, windowOf: qwenWindows(c) }
+})
+
+/** Qwen 3: RMSNorm over each query and key head. */
+export const qwen3 = family('qwen3', (config) => {
+  const keys = z.object({
+    ...decoderKeys({ ...QWEN, headDim: 128 }),
+    ...RMS,
+    ...QWEN_WINDOWS,
+    attention_bias: off(),
+  })
+  const { c, warnings } = readKeys('qwen3', keys, config)
+  return {
+    ...common(config, c, warnings),
+    biases: { qkv: c.attention_bias, out: c.attention_bias },
+    qkNorm: { over: 'head', name: 'norm', bias: false },
+    windowOf: qwenWindows(c),
+  }
+})
+
+/** Granite: Llama with multipliers on embedding, scores, what blocks add, and logits. */
+export const granite = family('granite', (config) => {
+  const one = () => positive().default(1)
+  const keys = z.object({
+    ...decoderKeys(LLAMA),
+    ...RMS,
+    attention_bias: off(),
+    mlp_bias: off(),
+    embedding_multiplier: one(),
+    attention_multiplier: one(),
+    residual_multiplier: one(),
+    logits_scaling: one(),
+  })
+  const { c, warnings } = readKeys('granite', keys, config)
+  return {
+    ...common(config, c, warnings),
+    biases: { qkv: c.attention_bias, out: c.attention_bias, mlp: c.mlp_bias },
+    embedScale: c.embedding_multiplier,
+    scoreScale: c.attention_multiplier,
+    residualScale: c.residual_multiplier,
+    logits: { scale: 1 / c.logits_scaling, softcap: null },
+  }
+})
+
+/** SmolLM 3: some layers know no positions. */
+export const smollm3 = family('smollm3', (config) => {
+  const keys = z.object({
+    ...decoderKeys({
+      ...LLAMA,
+      vocab: 128256,
+      width: 2048,
+      layers: 36,
+      heads: 16,
+      kvHeads: 4,
+      positions: 32768,
+      tie: true,
+    }),
+    ...RMS,
+    attention_bias: off(),
+    mlp_bias: off(),
+    no_rope_layers: z.array(z.union([z.literal(0), z.literal(1)])).nullish(),
+    no_rope_layer_interval: z.int().positive().default(4),
+    use_sliding_window: off(),
+    sliding_window: windowKey(),
+    layer_types: layerTypesKey(),
+  })
+  const { c, warnings } = readKeys('smollm3', keys, config)
+  const n = c.num_hidden_layers
+  const rotary =
+    c.no_rope_layers ??
+    Array.from({ length: n }, (_, l) => ((l + 1) % c.no_rope_layer_interval === 0 ? 0 : 1))
+  if (rotary.length !== n)
     throw new HeadscopeError(
       'bad-checkpoint',
-      `config.json: num_key_value_heads ${nKvHeads} is more than num_attention_heads ${nHeads}; correct them in config.json.`,
+      `config.json: no_rope_layers names ${rotary.length} layers, but num_hidden_layers is ${n}; correct them in config.json.`,
     )
-  divides('num_key_value_heads', nKvHeads, 'num_attention_heads', nHeads)
-  if (!c.head_dim) divides('num_attention_heads', nHeads, 'hidden_size', c.hidden_size)
-  const dHead = c.head_dim ?? c.hidden_size / nHeads
-  const act = activationOf('hidden_act', c.hidden_act)
-  const rope = readRope(config, {
-    theta: 10_000,
-    thetaKey: 'rope_theta',
-    partial: 1,
-    partialKey: 'partial_rotary_factor',
-    dHead,
-    interleaved: false,
-    maxPositions: c.max_position_embeddings,
-  })
-  const spec: ModelSpec = {
-    family: 'llama',
-    dModel: c.hidden_size,
-    dVocab: c.vocab_size,
-    nCtx: c.max_position_embeddings,
-    positional: 'rotary',
-    norm: { kind: 'rms', eps: c.rms_norm_eps },
-    ropes: [rope],
-    tied: c.tie_word_embeddings,
-    stacks: [
-      {
-        name: 'decoder',
-        causal: true,
-        layers: layers(c.num_hidden_layers, () => ({
-          nHeads,
-          nKvHeads,
-          dHead,
-          dMlp: c.intermediate_size,
-          act,
-          gated: true,
-          parallel: false,
-          scoreScale: 1 / Math.sqrt(dHead),
-          window: null,
-          rope: 0,
-        })),
-      },
-    ],
-  }
-
-  const d: Size = ['hidden_size', c.hidden_size]
-  const queries: Size = ['num_attention_heads · head_dim', nHeads * dHead]
-  const keys: Size = ['num_key_value_heads · head_dim', nKvHeads * dHead]
-  const mlpWidth: Size = ['intermediate_size', c.intermediate_size]
-  const bias = c.attention_bias
+  const windowed = c.use_sliding_window && c.sliding_window
+  const types = layerTypes(c.layer_types, n, (l) =>
+    windowed && !rotary[l] ? 'sliding_attention' : 'full_attention',
+  )
   return {
-    spec,
-    warnings: [],
-    state: RESIDUAL_ONLY,
-    head: { embedding: 'embed_tokens.weight', own: 'lm_head.weight', tie: c.tie_word_embeddings },
-    plan: {
-      prefixes: ['model.', ''],
-      buffers: [/^layers\.\d+\.self_attn\.rotary_emb\.inv_freq$/, /^rotary_emb\.inv_freq$/],
-      wanted: [
-        want('embed_tokens.weight', 'embedding', ['vocab_size', c.vocab_size], d),
-        ...layers(c.num_hidden_layers, (l) => [
-          ...wantNorm(`layers.${l}.input_layernorm`, d, false),
-          ...wantLinear(`layers.${l}.self_attn.q_proj`, 'attention', 'out_in', d, queries, bias),
-          ...wantLinear(`layers.${l}.self_attn.k_proj`, 'attention', 'out_in', d, keys, bias),
-          ...wantLinear(`layers.${l}.self_attn.v_proj`, 'attention', 'out_in', d, keys, bias),
-          ...wantLinear(`layers.${l}.self_attn.o_proj`, 'attention', 'out_in', queries, d, bias),
-          ...wantNorm(`layers.${l}.post_attention_layernorm`, d, false),
-          ...wantLinear(`layers.${l}.mlp.gate_proj`, 'mlp', 'out_in', d, mlpWidth, c.mlp_bias),
-          ...wantLinear(`layers.${l}.mlp.up_proj`, 'mlp', 'out_in', d, mlpWidth, c.mlp_bias),
-          ...wantLinear(`layers.${l}.mlp.down_proj`, 'mlp', 'out_in', mlpWidth, d, c.mlp_bias),
-        ]).flat(),
-        ...wantNorm('norm', d, false),
-        { ...want('lm_head.weight', 'unembedding', ['vocab_size', c.vocab_size], d), optional: true },
-      ],
-    },
-
-    outputBias: (l) => (bias ? `layers.${l}.self_attn.o_proj.bias` : null),
-
-    embed: (g) => ({ resid: embed(g, { tokens: 'embed_tokens.weight' }) }),
-
-    block(g, l, { resid }) {
-      const layer = spec.stacks[0]!.layers[l]!
-      const part = (name: string, on: boolean) => weights(`layers.${l}.${name}`, 'out_in', on)
-      const x = g.hook('hook_resid_pre', resid) // [batch, pos, d_model]
-      const normed = norm(g, 'ln1', x, spec.norm, gain(`layers.${l}.input_layernorm`, false))
-      const q = linear(g, normed, part('self_attn.q_proj', bias), 'd_model') // [batch, pos, head · d_head]
-      const k = linear(g, normed, part('self_attn.k_proj', bias), 'd_model') // [batch, pos, kv_head · d_head]
-      const v = linear(g, normed, part('self_attn.v_proj', bias), 'd_model') // [batch, pos, kv_head · d_head]
-      const attn = g.hook(
-        'hook_attn_out',
-        attention(g, spec, layer, { q, k, v }, part('self_attn.o_proj', bias)),
-      )
-      const mid = g.hook('hook_resid_mid', add(g, x, attn))
-      const normedMid = norm(g, 'ln2', mid, spec.norm, gain(`layers.${l}.post_attention_layernorm`, false))
-      const out = mlp(g, normedMid, act, {
-        gate: part('mlp.gate_proj', c.mlp_bias),
-        up: part('mlp.up_proj', c.mlp_bias),
-        out: part('mlp.down_proj', c.mlp_bias),
-      })
-      return { resid: g.hook('hook_resid_post', add(g, mid, g.hook('hook_mlp_out', out))) }
-    },
-
-    unembed(g, resid, matrix) {
-      const normed = norm(g, 'ln_final', resid, spec.norm, gain('norm', false))
-      return unembed(g, normed, { weight: matrix, orientation: 'out_in' })
-    },
+    ...common(config, c, warnings, { theta: 2_000_000 }),
+    biases: { qkv: c.attention_bias, out: c.attention_bias, mlp: c.mlp_bias },
+    ropeOf: (l) => (rotary[l] ? 0 : null),
+    windowOf: windowsOf(types, c.sliding_window),
   }
+})
+
+/** Phi 3: fused projections, a window, and longrope. */
+export const phi3 = family('phi3', (config) => {
+  const keys = z.object({
+    ...decoderKeys({ ...LLAMA, vocab: 32064, width: 3072, mlp: 8192, positions: 4096 }),
+    rms_norm_eps: positive().default(1e-5),
+    sliding_window: windowKey(),
+    partial_rotary_factor: z.unknown().optional(),
+    original_max_position_embeddings: z.unknown().optional(),
+  })
+  const { c, warnings } = readKeys('phi3', keys, config)
+  const original = config.original_max_position_embeddings ?? 4096 // the reference's default for this family
+  const named = { ...config, original_max_position_embeddings: original }
+  const switches = common(named, c, warnings, { longropeNames: ['su', 'yarn'] })
+  const { type } = switches.ropes[0]!.scaling
+  if (type !== 'default' && type !== 'longrope')
+    throw new HeadscopeError(
+      'unsupported',
+      `config.json asks for the rope_type ${type}, but phi3 has default and longrope only; this checkpoint cannot be run exactly, so it is not opened.`,
+    )
+  return { ...switches, fusedQkv: true, mlp: 'fused', windowOf: () => c.sliding_window || null }
+})
+
+/** OLMo: LayerNorm without parameters; queries, keys and values may be cut. */
+export const olmo = family('olmo', (config) => {
+  const keys = z.object({ ...decoderKeys(OLMO), attention_bias: off(), clip_qkv: positive().nullish() })
+  const { c, warnings } = readKeys('olmo', keys, config)
+  return {
+    ...common(config, { ...c, rms_norm_eps: 1e-5 }, warnings),
+    norm: { kind: 'layer', eps: 1e-5 },
+    normParameters: 'none',
+    biases: { qkv: c.attention_bias, out: c.attention_bias },
+    clip: c.clip_qkv ?? null,
+  }
+})
+
+/** OLMo 2: norms after attention and MLP instead of before, and over whole queries and keys. */
+export const olmo2 = family('olmo2', (config) => {
+  const keys = z.object({
+    ...decoderKeys(OLMO),
+    rms_norm_eps: positive().default(1e-5),
+    attention_bias: off(),
+  })
+  const { c, warnings } = readKeys('olmo2', keys, config)
+  return {
+    ...common(config, c, warnings),
+    norms: 'after',
+    biases: { qkv: c.attention_bias, out: c.attention_bias },
+    qkNorm: { over: 'projection', name: 'norm', bias: false },
+  }
+})
+
+/** StableLM: LayerNorm, rotary on a part of each head, serial or parallel, optional LayerNorm of each head. */
+export const stablelm = family('stablelm', (config) => {
+  const keys = z.object({
+    ...decoderKeys({ ...LLAMA, vocab: 50304, width: 2560, mlp: 6912, kvHeads: 32, positions: 4096 }),
+    layer_norm_eps: positive().default(1e-5),
+    use_qkv_bias: off(),
+    qk_layernorm: off(),
+    use_parallel_residual: off(),
+    partial_rotary_factor: z.unknown().optional(),
+  })
+  const { c, warnings } = readKeys('stablelm', keys, config)
+  return {
+    ...common(config, { ...c, rms_norm_eps: c.layer_norm_eps }, warnings, { partial: 0.25 }),
+    norm: { kind: 'layer', eps: c.layer_norm_eps },
+    normParameters: 'gain+bias',
+    parallel: c.use_parallel_residual,
+    biases: { qkv: c.use_qkv_bias },
+    ...(c.qk_layernorm ? { qkNorm: { over: 'lists', name: 'layernorm', bias: false } } : {}),
+  }
+})
+
+/** StarCoder 2: LayerNorm, plain MLP, biases everywhere, a window. */
+export const starcoder2 = family('starcoder2', (config) => {
+  const keys = z.object({
+    ...decoderKeys({
+      ...LLAMA,
+      vocab: 49152,
+      width: 3072,
+      mlp: 12288,
+      layers: 30,
+      heads: 24,
+      kvHeads: 2,
+      act: 'gelu_pytorch_tanh',
+      positions: 4096,
+      tie: true,
+    }),
+    norm_epsilon: positive().default(1e-5),
+    use_bias: flag().default(true),
+    sliding_window: windowKey(),
+  })
+  const { c, warnings } = readKeys('starcoder2', keys, config)
+  return {
+    ...common(config, { ...c, rms_norm_eps: c.norm_epsilon }, warnings),
+    norm: { kind: 'layer', eps: c.norm_epsilon },
+    normParameters: 'gain+bias',
+    mlp: 'plain',
+    biases: { qkv: c.use_bias, out: c.use_bias, mlp: c.use_bias },
+    windowOf: () => c.sliding_window || null,
+  }
+})
+
+/** Cohere: LayerNorm without bias, interleaved rotary, parallel, scaled logits, optional norm of each head. */
+export const cohere = family('cohere', (config) => {
+  const keys = z.object({
+    ...decoderKeys({
+      ...LLAMA,
+      vocab: 256000,
+      width: 8192,
+      mlp: 22528,
+      layers: 40,
+      heads: 64,
+      positions: 8192,
+      tie: true,
+    }),
+    layer_norm_eps: positive().default(1e-5),
+    attention_bias: off(),
+    logit_scale: positive().default(0.0625),
+    use_qk_norm: off(),
+  })
+  const { c, warnings } = readKeys('cohere', keys, config)
+  return {
+    ...common(config, { ...c, rms_norm_eps: c.layer_norm_eps }, warnings, {
+      theta: 500_000,
+      interleaved: true,
+    }),
+    norm: { kind: 'layer', eps: c.layer_norm_eps },
+    parallel: true,
+    biases: { qkv: c.attention_bias, out: c.attention_bias },
+    logits: { scale: c.logit_scale, softcap: null },
+    ...(c.use_qk_norm ? { qkNorm: { over: 'rows', name: 'norm', bias: false } } : {}),
+  }
+})
+
+// --- Internal helpers ---
+
+type Common = Parameters<typeof decoderSizes>[0] & {
+  readonly hidden_act: string
+  readonly rms_norm_eps: number
+}
+type Switched = Parameters<typeof llamaLike>[0]
+
+function family(modelType: string, switches: (config: RawConfig) => Omit<Switched, 'family'>): Family {
+  return { modelTypes: [modelType], read: (config) => llamaLike({ family: modelType, ...switches(config) }) }
+}
+
+/** What most of them share: sizes, one rope, RMSNorm with a gain. */
+export function common(
+  config: RawConfig,
+  c: Common,
+  warnings: readonly string[],
+  rope: Parameters<typeof decoderRope>[2] = {},
+) {
+  const read = decoderRope(config, c, rope)
+  return {
+    config,
+    ...decoderSizes(c),
+    act: activationOf('hidden_act', c.hidden_act),
+    norm: { kind: 'rms', eps: c.rms_norm_eps },
+    normParameters: 'gain',
+    ropes: [read.rope],
+    warnings: [...warnings, ...read.warnings],
+  } satisfies Omit<Switched, 'family'>
+}
+
+const QWEN_WINDOWS = {
+  use_sliding_window: off(),
+  sliding_window: windowKey().default(4096),
+  max_window_layers: z.int().nonnegative().default(28),
+  layer_types: layerTypesKey(),
+}
+
+/** Windows where they are in use: as layer_types says, else from max_window_layers on. */
+function qwenWindows(c: {
+  readonly num_hidden_layers: number
+  readonly use_sliding_window: boolean
+  readonly sliding_window?: number | null | undefined
+  readonly max_window_layers: number
+  readonly layer_types?: readonly unknown[] | null | undefined
+}) {
+  const window = c.use_sliding_window ? c.sliding_window : null
+  const types = layerTypes(c.layer_types, c.num_hidden_layers, (l) =>
+    window && l >= c.max_window_layers ? 'sliding_attention' : 'full_attention',
+  )
+  return windowsOf(types, window)
 }

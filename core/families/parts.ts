@@ -3,6 +3,7 @@ import type { ParameterRole, WantedTensor } from '../checkpoint/types.ts'
 import type { Axis } from '../graph/axes.ts'
 import type { Builder, Value } from '../graph/builder.ts'
 import type { LinearWeights, Orientation } from '../graph/linear.ts'
+import type { LayerSpec, StackSpec } from '../graph/model-spec.ts'
 import type { NormWeights } from '../graph/norm.ts'
 
 /** a + b, same shape. */
@@ -33,6 +34,11 @@ export function weights(name: string, orientation: Orientation, bias: boolean): 
 /** `name.weight` and, for LayerNorm, `name.bias`. */
 export function gain(name: string, bias: boolean): NormWeights {
   return { gain: `${name}.weight`, ...(bias ? { bias: `${name}.bias` } : {}) }
+}
+
+/** A norm without parameters over `width` numbers. */
+export function bare(width: number): NormWeights {
+  return { gain: null, width }
 }
 
 /** A weight with the names of the config keys that make its shape: `['hidden_size', 64]`. */
@@ -66,6 +72,19 @@ export function wantLinear(
 export function wantNorm(name: string, width: Size, bias: boolean): WantedTensor[] {
   const own = want(`${name}.weight`, 'norm', width)
   return bias ? [own, want(`${name}.bias`, 'norm', width)] : [own]
+}
+
+/** One decoder of these layers, as every decoder-only family has it. */
+export function decoder(layers: readonly LayerSpec[]): readonly StackSpec[] {
+  return [{ name: 'decoder', causal: true, layers }]
+}
+
+/** [batch, pos, head · 3 · d_head] → q, k, v, each [batch, pos, head, d_head]: laid out as [head][q | k | v][d_head]. */
+export function headwise(g: Builder, fused: Value, heads: number, dHead: number) {
+  const axes = ['batch', 'pos', 'head', 'd_head'] as const
+  const perHead = g.op('Reshape', [fused, g.ints([0, 0, heads, 3 * dHead])], axes)
+  const [q, k, v] = split(g, perHead, [dHead, dHead, dHead]) as [Value, Value, Value]
+  return { q, k, v }
 }
 
 /** The same object n times, by index. */

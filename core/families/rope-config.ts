@@ -1,14 +1,16 @@
 /**
  * Rotary settings as configs write them. transformers 5: `rope_parameters {rope_type, rope_theta, …}`; version 4:
  * `rope_theta` and `rope_scaling {rope_type | type, factor, …}` at top level. Formulas: graph's RopeScaling, made into
- * tables by run/rope-tables.ts.
+ * tables by run/rope-tables.ts. Which value wins where they differ is the reference's rule: `rope_scaling` over
+ * `rope_parameters`, what stands inside over what stands at top level (but `original_max_position_embeddings` at top
+ * level first).
  */
 import { z } from 'zod'
 import { parseConfig, positive } from '../checkpoint/config.ts'
 import type { RawConfig } from '../checkpoint/types.ts'
 import { HeadscopeError } from '../errors.ts'
 import type { RopeScaling, RopeSpec } from '../graph/model-spec.ts'
-import { size } from './config-rules.ts'
+import { contradiction, size } from './config-rules.ts'
 
 export interface RopeDefaults {
   readonly theta: number
@@ -19,18 +21,26 @@ export interface RopeDefaults {
   readonly dHead: number
   readonly interleaved: boolean
   readonly maxPositions: number
+  /** Names that mean longrope in this family (Phi-3: su, yarn). */
+  readonly longropeNames?: readonly string[]
+}
+
+export interface ReadRope {
+  readonly rope: RopeSpec
+  readonly warnings: readonly string[]
 }
 
 /**
  * The rotary settings of a config. Throws `bad-checkpoint` naming the key, or `unsupported` for a rope_type that is
  * not known.
  */
-export function readRope(config: RawConfig, defaults: RopeDefaults): RopeSpec {
-  const nested = nestedRope(config)
+export function readRope(config: RawConfig, defaults: RopeDefaults): ReadRope {
+  const warnings: string[] = []
+  const nested = nestedRope(config, warnings)
   const flat = parseConfig(
     z.object({
-      [defaults.thetaKey]: positive().optional(),
-      [defaults.partialKey]: positive().optional(),
+      [defaults.thetaKey]: positive().nullish(),
+      [defaults.partialKey]: positive().nullish(),
       original_max_position_embeddings: size().nullish(),
     }),
     config,
@@ -40,8 +50,19 @@ export function readRope(config: RawConfig, defaults: RopeDefaults): RopeSpec {
     nested,
     nestedKey(config),
   )
-  const theta = own.rope_theta ?? flat[defaults.thetaKey] ?? defaults.theta
-  const partial = own.partial_rotary_factor ?? flat[defaults.partialKey] ?? defaults.partial
+  const pick = (inner: number | null | undefined, innerKey: string, outerKey: string, absent: number) => {
+    const outer = flat[outerKey]
+    if (inner && outer && inner !== outer) warnings.push(contradiction(innerKey, inner, outerKey, outer))
+    return inner ?? outer ?? absent
+  }
+  const { thetaKey, partialKey } = defaults
+  const theta = pick(own.rope_theta, `${innerName(config)}.rope_theta`, thetaKey, defaults.theta)
+  const partial = pick(
+    own.partial_rotary_factor,
+    `${innerName(config)}.partial_rotary_factor`,
+    partialKey,
+    defaults.partial,
+  )
   const dims = Math.trunc(defaults.dHead * partial)
   if (dims < 2 || dims % 2 !== 0 || dims > defaults.dHead)
     throw new HeadscopeError(
@@ -49,28 +70,46 @@ export function readRope(config: RawConfig, defaults: RopeDefaults): RopeSpec {
       `config.json: rotary embedding turns pairs, so head_dim × ${defaults.partialKey} must be an even number of 2 or more, but it is ${defaults.dHead} × ${partial} = ${dims}; correct head_dim or ${defaults.partialKey} in config.json.`,
     )
   const original = flat.original_max_position_embeddings ?? undefined
-  return {
-    dims,
-    theta,
-    interleaved: defaults.interleaved,
-    scaling: readScaling(config, nested, defaults, original),
-  }
+  const scaling = readScaling(config, nested, defaults, original, dims)
+  return { rope: { dims, theta, interleaved: defaults.interleaved, scaling }, warnings }
 }
 
 // --- Internal helpers ---
 
-/** Where the sentence says that a key stands. */
-function nestedKey(config: RawConfig): string {
-  return `config.json, ${isObject(config.rope_parameters) ? 'rope_parameters' : 'rope_scaling'}`
+/** `rope_scaling` where it says something, else `rope_parameters`. */
+function innerName(config: RawConfig): 'rope_scaling' | 'rope_parameters' {
+  const says = isObject(config.rope_scaling) && Object.keys(config.rope_scaling).length > 0
+  return says || !isObject(config.rope_parameters) ? 'rope_scaling' : 'rope_parameters'
 }
 
-/** v5's `rope_parameters`, else v4's `rope_scaling`, else nothing. */
-function nestedRope(config: RawConfig): RawConfig {
-  const nested = config.rope_parameters ?? config.rope_scaling ?? {}
-  if (!isObject(nested))
+/** Where the sentence says that a key stands. */
+function nestedKey(config: RawConfig): string {
+  return `config.json, ${innerName(config)}`
+}
+
+/** v5's `rope_parameters` or v4's `rope_scaling`, or nothing. */
+function nestedRope(config: RawConfig, warnings: string[]): RawConfig {
+  for (const key of ['rope_scaling', 'rope_parameters']) {
+    const value = config[key]
+    if (value !== undefined && value !== null && !isObject(value))
+      throw new HeadscopeError(
+        'bad-checkpoint',
+        `config.json: ${key} must be an object or null; correct it in config.json.`,
+      )
+  }
+  const nested = (config[innerName(config)] ?? {}) as RawConfig
+  const other = config.rope_parameters
+  if (
+    innerName(config) === 'rope_scaling' &&
+    isObject(other) &&
+    JSON.stringify(other) !== JSON.stringify(nested)
+  )
+    warnings.push(contradiction('rope_scaling', nested, 'rope_parameters', other))
+  const perLayer = ['full_attention', 'sliding_attention'].find((key) => isObject(nested[key]))
+  if (perLayer)
     throw new HeadscopeError(
-      'bad-checkpoint',
-      `config.json: ${config.rope_parameters ? 'rope_parameters' : 'rope_scaling'} must be an object or null; correct it in config.json.`,
+      'unsupported',
+      `${nestedKey(config)} holds settings of its own for ${perLayer}, which this family does not have; this checkpoint cannot be run exactly, so it is not opened.`,
     )
   return nested
 }
@@ -84,8 +123,10 @@ function readScaling(
   nested: RawConfig,
   defaults: RopeDefaults,
   outerOriginal: number | undefined,
+  dims: number,
 ): RopeScaling {
-  const type: unknown = nested.rope_type ?? nested.type ?? 'default'
+  const named: unknown = nested.rope_type ?? nested.type ?? 'default'
+  const type = defaults.longropeNames?.includes(String(named)) ? 'longrope' : named
   const at = nestedKey(config)
   const factor = () => parseConfig(z.object({ factor: positive() }), nested, at).factor
   const original = () =>
@@ -116,10 +157,12 @@ function readScaling(
     }
     case 'yarn':
       return readYarn(nested, at, original(), defaults)
+    case 'longrope':
+      return readLongrope(nested, at, original(), defaults, dims)
     default:
       throw new HeadscopeError(
         'unsupported',
-        `${at} asks for the rope_type ${JSON.stringify(type)}, which is not one of default, linear, dynamic, yarn, llama3; this checkpoint cannot be run exactly, so it is not opened.`,
+        `${at} asks for the rope_type ${JSON.stringify(type)}, which is not one of default, linear, dynamic, yarn, llama3, longrope; this checkpoint cannot be run exactly, so it is not opened.`,
       )
   }
 }
@@ -158,4 +201,31 @@ function readYarn(nested: RawConfig, at: string, original: number, defaults: Rop
     attention,
     truncate: own.truncate ?? true,
   }
+}
+
+/** One divisor per frequency, for short and for long runs; cos and sin grow by sqrt(1 + ln factor / ln original). */
+function readLongrope(
+  nested: RawConfig,
+  at: string,
+  original: number,
+  defaults: RopeDefaults,
+  dims: number,
+): RopeScaling {
+  const divisors = z
+    .array(positive())
+    .length(dims / 2, `must be ${dims / 2} numbers above 0, one per rotated pair`)
+  const own = parseConfig(
+    z.object({
+      factor: positive().nullish(),
+      attention_factor: positive().nullish(),
+      short_factor: divisors,
+      long_factor: divisors,
+    }),
+    nested,
+    at,
+  )
+  const factor = own.factor ?? defaults.maxPositions / original
+  const attention =
+    own.attention_factor ?? (factor <= 1 ? 1 : Math.sqrt(1 + Math.log(factor) / Math.log(original)))
+  return { type: 'longrope', short: own.short_factor, long: own.long_factor, original, attention }
 }

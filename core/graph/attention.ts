@@ -3,14 +3,18 @@
  * enter through cos/sin and the additive bias [batch, one, query, key], past keys and values through inputs, so that
  * prefill, decode, restart, chunks, windows and padding are this one graph.
  *
- * Hooks, in order: attn.hook_q, hook_k, hook_v [batch, pos, head|kv_head, d_head] (after bias, before rotary),
- * hook_rot_q, hook_rot_k (what meets in the score), hook_attn_scores [batch, head, query, key] (scaled, masked),
- * hook_pattern, hook_z [batch, pos, head, d_head], hook_result [batch, pos, head, d_model] (without b_O).
+ * Hooks, in order: attn.hook_q, hook_k, hook_v [batch, pos, head|kv_head, d_head] (after bias and clip, before QK-norm
+ * and rotary), hook_rot_q, hook_rot_k (what meets in the score), hook_attn_scores [batch, head, query, key] (scaled,
+ * with ALiBi, capped, masked), hook_pattern, hook_z [batch, pos, head, d_head], hook_result [batch, pos, head, d_model]
+ * (without b_O).
  */
+import { addAlibi } from './alibi.ts'
 import type { Builder, Value } from './builder.ts'
 import { type LinearWeights, linear } from './linear.ts'
-import type { LayerSpec, ModelSpec } from './model-spec.ts'
+import type { LayerSpec, ModelSpec, NormSpec } from './model-spec.ts'
+import { innerNorm, type NormWeights } from './norm.ts'
 import { rotate } from './rotary.ts'
+import { clipped, softCapped } from './scale.ts'
 
 const Q = ['batch', 'pos', 'head', 'd_head'] as const
 const KV = ['batch', 'pos', 'kv_head', 'd_head'] as const
@@ -24,6 +28,16 @@ export interface AttentionInputs {
   readonly pastK: Value // [batch, kv_head, pos, d_head], rotated
   readonly pastV: Value // [batch, kv_head, pos, d_head]
 }
+
+/** Norms of queries and keys; the layer's `qkNorm` says over what. */
+export interface QkNorm {
+  readonly spec: NormSpec
+  readonly q: QkNormWeights
+  readonly k: QkNormWeights
+}
+
+/** `rows`: one gain a head, each a tensor [d_head], or one tensor [heads, d_head]. */
+export type QkNormWeights = NormWeights | { readonly rows: readonly string[] }
 
 /** Declares the inputs of a block's attention. */
 export function attentionInputs(g: Builder): AttentionInputs {
@@ -44,13 +58,28 @@ export function attention(
   layer: LayerSpec,
   projected: { readonly q: Value; readonly k: Value; readonly v: Value },
   output: LinearWeights,
+  qkNorm?: QkNorm,
 ): Value {
   const inputs = attentionInputs(g)
-  const q = g.hook('attn.hook_q', splitHeads(g, projected.q, layer.nHeads, layer.dHead, Q))
-  const k = g.hook('attn.hook_k', splitHeads(g, projected.k, layer.nKvHeads, layer.dHead, KV))
-  const v = g.hook('attn.hook_v', splitHeads(g, projected.v, layer.nKvHeads, layer.dHead, KV))
-  const rotQ = g.hook('attn.hook_rot_q', rotate(g, q, spec, layer, layer.nHeads))
-  const rotK = g.hook('attn.hook_rot_k', rotate(g, k, spec, layer, layer.nKvHeads))
+  // Where queries and keys are normed (OLMoE), their clip stands after the norm.
+  const clip = qkNorm ? null : layer.clip
+  const q = g.hook('attn.hook_q', splitHeads(g, clipped(g, projected.q, clip), layer.nHeads, layer.dHead, Q))
+  const k = g.hook(
+    'attn.hook_k',
+    splitHeads(g, clipped(g, projected.k, clip), layer.nKvHeads, layer.dHead, KV),
+  )
+  const v = g.hook(
+    'attn.hook_v',
+    splitHeads(g, clipped(g, projected.v, layer.clip), layer.nKvHeads, layer.dHead, KV),
+  )
+  const normedQ = qkNorm
+    ? clipped(g, normHeads(g, q, qkNorm.spec, qkNorm.q, layer, layer.nHeads), layer.clip)
+    : q
+  const normedK = qkNorm
+    ? clipped(g, normHeads(g, k, qkNorm.spec, qkNorm.k, layer, layer.nKvHeads), layer.clip)
+    : k
+  const rotQ = g.hook('attn.hook_rot_q', rotate(g, normedQ, spec, layer, layer.nHeads))
+  const rotK = g.hook('attn.hook_rot_k', rotate(g, normedK, spec, layer, layer.nKvHeads))
 
   const keys = g.op('Concat', [inputs.pastK, headsFirst(g, rotK, KV_T)], KV_T, { attributes: { axis: 2n } })
   const values = g.op('Concat', [inputs.pastV, headsFirst(g, v, KV_T)], KV_T, { attributes: { axis: 2n } })
@@ -63,7 +92,9 @@ export function attention(
       attributes: { transA: 0n, transB: 1n, alpha: layer.scoreScale },
     }),
   )
-  const scores = g.hook('attn.hook_attn_scores', g.op('Add', [products, inputs.bias], SCORES))
+  const placed = layer.alibi ? addAlibi(g, products, layer.alibi) : products
+  const capped = softCapped(g, placed, layer.softcap)
+  const scores = g.hook('attn.hook_attn_scores', g.op('Add', [capped, inputs.bias], SCORES))
   const pattern = g.hook(
     'attn.hook_pattern',
     g.op('Softmax', [scores], SCORES, { attributes: { axis: -1n } }),
@@ -77,6 +108,27 @@ export function attention(
 
 function splitHeads(g: Builder, x: Value, heads: number, dHead: number, axes: typeof Q | typeof KV): Value {
   return g.op('Reshape', [x, g.ints([0, 0, heads, dHead])], axes)
+}
+
+/** x [batch, pos, heads, d_head], normed over each head or over all heads together. */
+function normHeads(
+  g: Builder,
+  x: Value,
+  spec: NormSpec,
+  weights: QkNormWeights,
+  layer: LayerSpec,
+  heads: number,
+): Value {
+  if ('rows' in weights) {
+    const gains = weights.rows.map((tensor) => g.weight(tensor, ['head', 'd_head']))
+    const joined =
+      gains.length > 1 ? g.op('Concat', gains, ['head', 'd_head'], { attributes: { axis: 0n } }) : gains[0]!
+    const perHead = g.op('Reshape', [joined, g.ints([heads, layer.dHead])], ['head', 'd_head'])
+    return innerNorm(g, x, spec, { gain: null, width: layer.dHead }, perHead)
+  }
+  if (layer.qkNorm === 'head') return innerNorm(g, x, spec, weights)
+  const flat = g.op('Reshape', [x, g.ints([0, 0, heads * layer.dHead])], ['batch', 'pos', 'd_model'])
+  return g.op('Reshape', [innerNorm(g, flat, spec, weights), g.ints([0, 0, heads, layer.dHead])], x.axes)
 }
 
 function headsFirst(g: Builder, x: Value, axes: typeof Q_T | typeof KV_T): Value {

@@ -6,7 +6,7 @@
  *   query, key positions that attend, and positions that are attended to
  *   head       query heads; kv_head: key/value heads (query head h reads kv_head floor(h / (heads / kv_heads)))
  *   d_model, d_head, d_mlp, d_vocab   widths of the residual stream, of one head, of the MLP, of the vocabulary
- *   expert     experts of a mixture; one: a kept axis of size 1
+ *   expert     experts of a mixture; choice: those that a token uses, best first; one: a kept axis of size 1
  */
 export const AXES = [
   'batch',
@@ -20,6 +20,7 @@ export const AXES = [
   'd_mlp',
   'd_vocab',
   'expert',
+  'choice',
   'one',
 ] as const
 

@@ -8,6 +8,8 @@ export type Activation = 'relu' | 'gelu' | 'gelu_tanh' | 'silu'
 export interface NormSpec {
   readonly kind: 'layer' | 'rms'
   readonly eps: number
+  /** Gemma: the weights hold the gain minus 1. */
+  readonly gainMinusOne?: boolean
 }
 
 /** How rotary frequencies come about; the tables are made from positions (rope-tables.ts). */
@@ -38,6 +40,33 @@ export type RopeScaling =
       readonly highFactor: number
       readonly original: number
     }
+  | {
+      readonly type: 'longrope'
+      readonly short: readonly number[] // divides each frequency up to `original` positions [dims / 2]
+      readonly long: readonly number[] // and beyond
+      readonly original: number
+      readonly attention: number // multiplies cos and sin
+    }
+
+/** ALiBi (Press et al. 2108.12409): slope · key position is added to the score; softmax sees only distances. */
+export interface AlibiSpec {
+  readonly slopes: readonly number[] // one a head
+  /** Falcon: slope, position and product are rounded to bfloat16, as its reference does. */
+  readonly bfloat16: boolean
+  /** Factor on slope · position (Falcon scales it like the score). */
+  readonly scale: number
+}
+
+/** A mixture of experts in place of the MLP. */
+export interface ExpertsSpec {
+  readonly count: number
+  readonly used: number // experts per token
+  readonly dMlp: number // width of one expert
+  /** Weights of the experts that are used are divided by their sum. */
+  readonly renormalize: boolean
+  /** Width of the expert that every token passes, behind a sigmoid gate. */
+  readonly shared: number | null
+}
 
 export interface LayerSpec {
   readonly nHeads: number
@@ -54,7 +83,36 @@ export interface LayerSpec {
   readonly window: number | null
   /** Index into `ropes`; null: no rotary in this layer. */
   readonly rope: number | null
+  readonly alibi: AlibiSpec | null
+  /** A norm on queries and keys between hook_q, hook_k and rotary: over each head, or over the whole projection. */
+  readonly qkNorm: 'head' | 'projection' | null
+  /** Queries, keys and values are cut to [-clip, clip]. */
+  readonly clip: number | null
+  /** scores = softcap · tanh(scores / softcap), before the mask. */
+  readonly softcap: number | null
+  /** What attention and MLP give is multiplied by this before it is added (and before hook_attn_out, hook_mlp_out). */
+  readonly residualScale: number
+  /**
+   * `before`: attention and MLP read a normed residual. `after`: what they give is normed, then added.
+   * `both`: both (Gemma 2 and 3). `sum`: each sum is normed, and is what the block hands on (BERT, OPT-350m).
+   */
+  readonly norms: 'before' | 'after' | 'both' | 'sum'
+  readonly experts: ExpertsSpec | null
 }
+
+/** The switches of a plain layer: pre-norm, dense, full attention, no positions inside attention. */
+export const PLAIN_LAYER = {
+  parallel: false,
+  window: null,
+  rope: null,
+  alibi: null,
+  qkNorm: null,
+  clip: null,
+  softcap: null,
+  residualScale: 1,
+  norms: 'before',
+  experts: null,
+} as const satisfies Partial<LayerSpec>
 
 export interface StackSpec {
   readonly name: 'decoder' | 'encoder'
@@ -68,14 +126,36 @@ export interface ModelSpec {
   readonly dVocab: number
   /** Positions: rows of the learned table (a hard limit), or max_position_embeddings (a warning beyond). */
   readonly nCtx: number
-  readonly positional: 'learned' | 'rotary'
+  readonly positional: 'learned' | 'rotary' | 'alibi'
   readonly norm: NormSpec
   readonly ropes: readonly RopeSpec[]
   readonly tied: boolean
   readonly stacks: readonly StackSpec[]
+  /** Token embeddings are multiplied by this. */
+  readonly embedScale: number
+  /** Logits are multiplied by `scale`, then capped: cap · tanh(logits / cap). */
+  readonly logits: { readonly scale: number; readonly softcap: number | null }
+  /** Rows of the token type table (BERT); null: the model knows no token types. */
+  readonly tokenTypes: number | null
+  /** The unembedding stands behind a dense layer with activation and norm (BERT), so logits are not linear in the residual. */
+  readonly headTransform: boolean
 }
 
-/** The stack that makes the logits. */
+/** The switches of a plain model around its blocks. */
+export const PLAIN_MODEL = {
+  ropes: [],
+  embedScale: 1,
+  logits: { scale: 1, softcap: null },
+  tokenTypes: null,
+  headTransform: false,
+} as const satisfies Partial<ModelSpec>
+
+/** Whether a rope multiplies cos and sin, and by what. */
+export function ropeAttention(rope: RopeSpec): number {
+  return 'attention' in rope.scaling ? rope.scaling.attention : 1
+}
+
+/** The stack that makes the logits: a decoder, or the encoder of a masked language model. */
 export function decoderOf(spec: ModelSpec): StackSpec {
   return spec.stacks.at(-1)!
 }

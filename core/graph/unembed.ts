@@ -9,18 +9,16 @@
 import type { Builder, Value } from './builder.ts'
 import { UNEMBED_OUT } from './hook-names.ts'
 import { type LinearWeights, linear } from './linear.ts'
+import type { ModelSpec } from './model-spec.ts'
+import { scaled, softCapped } from './scale.ts'
 
 const OUT = ['batch', 'pos', 'd_vocab'] as const
 
-/** normed [batch, pos, d_model] → logits, with `finish` applied to the product (soft-cap, scale). */
-export function unembed(
-  g: Builder,
-  normed: Value,
-  weights: LinearWeights,
-  finish: (logits: Value) => Value = (logits) => logits,
-): Value {
+/** normed [batch, pos, d_model] → logits: product and bias, then the model's scale, then its cap. */
+export function unembed(g: Builder, spec: ModelSpec, normed: Value, weights: LinearWeights): Value {
   const input = g.hook('unembed.hook_in', normed)
-  const logits = g.hook(UNEMBED_OUT, finish(linear(g, input, weights, 'd_vocab')))
+  const product = scaled(g, linear(g, input, weights, 'd_vocab'), spec.logits.scale)
+  const logits = g.hook(UNEMBED_OUT, softCapped(g, product, spec.logits.softcap))
   reductions(g, logits)
   return logits
 }

@@ -15,7 +15,7 @@ export async function sourceTensor(
   from: EditSource,
   hook: HookInfo,
   prompts: readonly (readonly number[])[],
-  options: Pick<RunOptions, 'openRun'>,
+  options: Pick<RunOptions, 'openRun' | 'tokenTypes'>,
 ): Promise<Tensor> {
   if ('item' in from) {
     const ids = prompts.at(from.item)
@@ -24,7 +24,7 @@ export async function sourceTensor(
         'bad-edit',
         `There is no item ${from.item} to take values from: the batch has ${prompts.length}.`,
       )
-    return captureOne(engine, ids, hook)
+    return captureOne(engine, ids, hook, options.tokenTypes?.[from.item])
   }
   if ('ids' in from) return captureOne(engine, from.ids, hook)
   if ('values' in from)
@@ -44,7 +44,12 @@ export async function sourceTensor(
 // --- Internal helpers ---
 
 /** One hook of an unedited run of one prompt. */
-async function captureOne(engine: Engine, ids: readonly number[], hook: HookInfo): Promise<Tensor> {
+async function captureOne(
+  engine: Engine,
+  ids: readonly number[],
+  hook: HookInfo,
+  tokenTypes?: readonly number[],
+): Promise<Tensor> {
   checkPrompts([ids], engine.model.spec)
   let captured: Tensor | null = null
   const onTensor = (_: HookInfo, tensor: Tensor) => {
@@ -53,6 +58,7 @@ async function captureOne(engine: Engine, ids: readonly number[], hook: HookInfo
   const wanted = new Set([hook.name])
   const { state } = await runPass(engine, {
     ids: rightPad([ids]),
+    tokenTypes: tokenTypes && [tokenTypes],
     lengths: [ids.length],
     start: 0,
     total: ids.length,

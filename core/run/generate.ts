@@ -15,7 +15,7 @@ import type { Engine } from './engine.ts'
 import { type KeyValues, runPass } from './pass.ts'
 import { logitsOf } from './predictions.ts'
 import { checkPrompts } from './prompts.ts'
-import { dependsOnLength } from './rope-tables.ts'
+import { sameTable } from './rope-tables.ts'
 import { checkSampling, sample } from './sampling.ts'
 import type { RunOptions } from './types.ts'
 
@@ -50,6 +50,11 @@ export async function generate(
   options: GenerateOptions = {},
 ): Promise<Generated> {
   const { spec } = engine.model
+  if (!decoderOf(spec).causal)
+    throw new HeadscopeError(
+      'bad-request',
+      `Models of the family ${spec.family} see the whole text at once and cannot continue it; generate with a decoder.`,
+    )
   const warnings = checkPrompts([prompt], spec)
   const { max = 50, seed = 0, stopAt = [] } = options
   if (!Number.isInteger(max) || max < 1)
@@ -104,12 +109,13 @@ function resolve(engine: Engine, prompt: readonly number[], total: number, optio
 function createDecoder(engine: Engine, edits: readonly ResolvedEdit[], options: GenerateOptions) {
   const names = engine.hooks.map((hook) => hook.name)
   const wanted = new Set(options.capture ? matchHooks(options.capture, names) : [])
-  const cacheable = !engine.model.spec.ropes.some(dependsOnLength)
+  const cacheable = (from: number, to: number) =>
+    engine.model.spec.ropes.every((rope) => sameTable(rope, from, to))
   let seen: number[] = []
   let past: readonly (KeyValues | undefined)[] = []
   return {
     async next(fed: readonly number[], step: number): Promise<Float32Array> {
-      const start = cacheable ? seen.length : 0
+      const start = cacheable(seen.length, seen.length + fed.length) ? seen.length : 0
       seen = [...seen, ...fed]
       const rows = seen.slice(start)
       const { state, keyValues } = await runPass(engine, {

@@ -15,7 +15,7 @@ import { firstNonFinite } from './non-finite.ts'
 import { clearPadding } from './padding.ts'
 import { runPass, throwIfCancelled } from './pass.ts'
 import { runUnembed } from './predictions.ts'
-import { checkPrompts, rightPad } from './prompts.ts'
+import { checkPrompts, checkTokenTypes, rightPad } from './prompts.ts'
 import type { HookInfo } from './segments.ts'
 import type { Prediction, Provenance, Run, RunItem, RunOptions } from './types.ts'
 
@@ -28,6 +28,8 @@ export async function hookedRun(
 ): Promise<Run> {
   const { spec } = engine.model
   const warnings = checkPrompts(prompts, spec)
+  checkTokenTypes(options.tokenTypes, prompts, spec)
+  const tokenTypes = options.tokenTypes && rightPad(options.tokenTypes)
   const names = engine.hooks.map((hook) => hook.name)
   const matched = matchHooks(options.capture ?? [], names)
   const wanted = new Set(matched.map((name) => (name === LOGITS ? UNEMBED_OUT : name)))
@@ -48,20 +50,22 @@ export async function hookedRun(
       else captures.set(name, tensor)
     }
   }
-  const blocks = decoderOf(spec).layers.length
+  const { causal, layers } = decoderOf(spec)
+  const blocks = layers.length
   const started = performance.now()
   const onBlock = (done: number) => {
     const perBlock = (performance.now() - started) / 1000 / done
     options.onProgress?.({ done, total: blocks + 1, secondsLeft: perBlock * (blocks + 1 - done) })
   }
   const ids = rightPad(prompts)
-  const common = { lengths, start: 0, wanted, edits, signal: options.signal, onTensor }
+  const common = { lengths, tokenTypes, start: 0, wanted, edits, signal: options.signal, onTensor }
   const { state } = await runPass(engine, { ...common, ids, total: ids[0]!.length, onBlock })
 
   const reply = await runUnembed(engine, {
     resid: state.get('resid')!,
     start: 0,
-    targets: prompts.map((row) => ids[0]!.map((_, pos) => row[pos + 1] ?? null)),
+    // A model that sees what follows does not predict it.
+    targets: prompts.map((row) => ids[0]!.map((_, pos) => (causal ? (row[pos + 1] ?? null) : null))),
     top: options.top ?? 5,
     wanted,
     edits,

@@ -9,7 +9,7 @@ import type { HookInfo } from './segments.ts'
 export async function firstNonFinite(
   engine: Engine,
   resid: Dense,
-  pass: Pick<Pass, 'ids' | 'lengths' | 'edits' | 'total'>,
+  pass: Pick<Pass, 'ids' | 'tokenTypes' | 'lengths' | 'edits' | 'total'>,
 ): Promise<string | null> {
   if (allFinite(resid.data)) return null
   let found: { hook: HookInfo; kind: string } | null = null

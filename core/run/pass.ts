@@ -4,6 +4,7 @@
  * its block has run.
  */
 import { HeadscopeError } from '../errors.ts'
+import { KEY_POSITIONS } from '../graph/alibi.ts'
 import { decoderOf, type LayerSpec } from '../graph/model-spec.ts'
 import { ropeInputs } from '../graph/rotary.ts'
 import { type EditSlot, slotInput } from '../graph/splice.ts'
@@ -29,6 +30,8 @@ export interface KeyValues {
 export interface Pass {
   /** Tokens of the query rows, right-padded with 0 [batch][rows]. */
   readonly ids: readonly (readonly number[])[]
+  /** Token types of the query rows, right-padded with 0 [batch][rows]; absent: 0 everywhere. */
+  readonly tokenTypes?: readonly (readonly number[])[] | undefined
   /** Own end of each item, in positions of the whole run. */
   readonly lengths: readonly number[]
   /** First query position; keys and values before it come from `past`. */
@@ -99,11 +102,15 @@ class PassFeeds {
   }
 
   tokens(): Map<string, Feed> {
-    const { ids, start, shift = 0 } = this.pass
+    const { ids, start, shift = 0, tokenTypes } = this.pass
     const rows = ids[0]!.length
     const shape = [ids.length, rows]
+    const types = tokenTypes
+      ? BigInt64Array.from(tokenTypes.flat(), BigInt)
+      : new BigInt64Array(ids.length * rows)
     return new Map<string, Feed>([
       ['ids', { data: BigInt64Array.from(ids.flat(), BigInt), shape }],
+      ['token_types', { data: types, shape }],
       [
         'positions',
         {
@@ -136,6 +143,13 @@ class PassFeeds {
         return { data, shape: [ids.length, window.rows, table.length / window.rows] }
       })
     return { cos: make('cos'), sin: make('sin') }
+  }
+
+  keyPositions(window: Window): Feed {
+    return this.cached(`keys ${window.keys}`, () => ({
+      data: Float32Array.from({ length: window.keys }, (_, key) => key + (this.pass.shift ?? 0)),
+      shape: [1, 1, 1, window.keys],
+    }))
   }
 
   private cached(key: string, make: () => Feed): Feed {
@@ -177,12 +191,14 @@ async function runBlock(
   index: number,
   state: State,
 ): Promise<BlockResult> {
-  const layer = decoderOf(engine.model.spec).layers[index]!
+  const { layers, causal } = decoderOf(engine.model.spec)
+  const layer = layers[index]!
   const batch = pass.ids.length
   const rows = pass.ids[0]!.length
   const keys = pass.start + rows
   const perRow = batch * layer.nHeads * keys * 4
-  const chunk = Math.max(1, Math.min(rows, Math.floor(engine.scoreBudget / perRow)))
+  // A query that looks ahead needs every key, so a bidirectional block is one chunk.
+  const chunk = causal ? Math.max(1, Math.min(rows, Math.floor(engine.scoreBudget / perRow))) : rows
   const chunks: { window: Window; outputs: Map<string, FetchedTensor> }[] = []
   let past = pastOf(pass, layer, index)
   const needsKeyValues = pass.keepKeyValues || chunk < rows
@@ -193,6 +209,7 @@ async function runBlock(
     const { hooks, slots, inputs } = wantedOf(engine, pass, index, window)
     const given = new Map<string, Feed>([...inputs, ['bias', feeds.bias(layer, window)]])
     given.set('past_k', past.k).set('past_v', past.v)
+    if (layer.alibi) given.set(KEY_POSITIONS, feeds.keyPositions(window))
     engine.model.spec.ropes.forEach((_, rope) => {
       const { cos, sin } = feeds.rope(rope, window)
       given.set(ropeInputs(rope).cos, cos).set(ropeInputs(rope).sin, sin)

@@ -34,6 +34,42 @@ export function checkPrompts(prompts: readonly (readonly number[])[], spec: Mode
   return warnings
 }
 
+/**
+ * Token types, one list a prompt. Throws `bad-prompt` where the model knows none, or a list does not fit its prompt.
+ */
+export function checkTokenTypes(
+  types: readonly (readonly number[])[] | undefined,
+  prompts: readonly (readonly number[])[],
+  spec: ModelSpec,
+): void {
+  if (!types) return
+  const { tokenTypes } = spec
+  if (tokenTypes === null)
+    throw new HeadscopeError(
+      'bad-prompt',
+      `Models of the family ${spec.family} know no token types; leave them out.`,
+    )
+  if (types.length !== prompts.length)
+    throw new HeadscopeError(
+      'bad-prompt',
+      `There are ${prompts.length} prompts, but token types for ${types.length}; give one list for each prompt.`,
+    )
+  types.forEach((list, item) => {
+    const length = prompts[item]!.length
+    if (list.length !== length)
+      throw new HeadscopeError(
+        'bad-prompt',
+        `Prompt ${item} has ${length} tokens, but ${list.length} token types; give one for each token.`,
+      )
+    const bad = list.find((type) => !Number.isInteger(type) || type < 0 || type >= tokenTypes)
+    if (bad !== undefined)
+      throw new HeadscopeError(
+        'bad-prompt',
+        `The token type ${bad} of prompt ${item} is not a whole number from 0 to ${tokenTypes - 1}.`,
+      )
+  })
+}
+
 /** [batch][longest], each filled up with 0 at its end. */
 export function rightPad(prompts: readonly (readonly number[])[]): number[][] {
   const longest = Math.max(...prompts.map((ids) => ids.length))

@@ -71,6 +71,11 @@ export async function restart(engine: Engine, base: BaseRun, request: RestartReq
       'bad-request',
       `There is no position ${pos} to restart from: positions are 0 to ${total - 1}.`,
     )
+  if (pos > 0 && !decoderOf(engine.model.spec).causal)
+    throw new HeadscopeError(
+      'bad-request',
+      `Models of the family ${engine.model.spec.family} look ahead, so rows before position ${pos} depend on it; restart from position 0.`,
+    )
   refuseMissed(request)
   const window = { start: pos, rows: total - pos, keys: total }
   const axes = engine.model.state

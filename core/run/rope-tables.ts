@@ -3,9 +3,9 @@
  * no float64 cosine, so they are made here and fed, once per run; the graph depends on no length.
  *
  * Sources: Su et al. 2104.09864 (rotary), kaiokendev (linear), bloc97 and emozilla (dynamic NTK),
- * Peng et al. 2309.00071 (YaRN), Meta's Llama 3.1 (llama3).
+ * Peng et al. 2309.00071 (YaRN), Meta's Llama 3.1 (llama3), Ding et al. 2402.13753 (LongRoPE, as Phi-3 has it).
  */
-import type { RopeScaling, RopeSpec } from '../graph/model-spec.ts'
+import { type RopeScaling, type RopeSpec, ropeAttention } from '../graph/model-spec.ts'
 
 export interface RopeTable {
   readonly cos: Float32Array // [rows, dims / 2]
@@ -13,12 +13,12 @@ export interface RopeTable {
 }
 
 /**
- * cos and sin for positions start … start + rows - 1. `length` is the length of the whole run: only a dynamic rope
- * looks at it.
+ * cos and sin for positions start … start + rows - 1. `length` is the length of the whole run: only dynamic and
+ * longrope look at it.
  */
 export function ropeTable(rope: RopeSpec, start: number, rows: number, length: number): RopeTable {
   const frequencies = inverseFrequencies(rope, length)
-  const factor = rope.scaling.type === 'yarn' ? rope.scaling.attention : 1
+  const factor = ropeAttention(rope)
   const half = frequencies.length
   const cos = new Float32Array(rows * half)
   const sin = new Float32Array(rows * half)
@@ -33,7 +33,15 @@ export function ropeTable(rope: RopeSpec, start: number, rows: number, length: n
 
 /** Whether the frequencies change with the length of the run, so that a shorter run is not a prefix of a longer. */
 export function dependsOnLength(rope: RopeSpec): boolean {
-  return rope.scaling.type === 'dynamic'
+  return rope.scaling.type === 'dynamic' || rope.scaling.type === 'longrope'
+}
+
+/** Whether runs of two lengths have one table, so that keys of the one serve the other. */
+export function sameTable(rope: RopeSpec, a: number, b: number): boolean {
+  if (rope.scaling.type === 'dynamic')
+    return Math.max(a, rope.scaling.original) === Math.max(b, rope.scaling.original)
+  if (rope.scaling.type === 'longrope') return a > rope.scaling.original === b > rope.scaling.original
+  return true
 }
 
 /** Radians per position of each rotated pair [dims / 2]. */
@@ -48,6 +56,10 @@ export function inverseFrequencies(rope: RopeSpec, length: number): Float64Array
       return plain.map((f) => llama3(f, scaling))
     case 'yarn':
       return yarn(plain, theta, dims, scaling)
+    case 'longrope': {
+      const divisors = length > scaling.original ? scaling.long : scaling.short
+      return plain.map((f, i) => f / divisors[i]!)
+    }
     default:
       return plain
   }

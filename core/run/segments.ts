@@ -83,6 +83,10 @@ function axisSize(axis: Axis, spec: ModelSpec, layer: LayerSpec | null): string 
       return layer?.dHead ?? axis
     case 'd_mlp':
       return layer?.dMlp ?? axis
+    case 'expert':
+      return layer?.experts?.count ?? axis
+    case 'choice':
+      return layer?.experts?.used ?? axis
     default:
       return axis
   }

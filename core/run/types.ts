@@ -34,6 +34,8 @@ export interface RunOptions {
   readonly edits?: readonly Edit[]
   /** How many of the most likely next tokens to keep per position (default 5; 0 for none). */
   readonly top?: number
+  /** Token types of each prompt (BERT), as many as it has tokens; absent: 0 everywhere. */
+  readonly tokenTypes?: readonly (readonly number[])[]
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: Progress) => void
   /**
