@@ -3,13 +3,19 @@
  * cancelled; a lost connection is a failure that says so.
  */
 import { useSyncExternalStore } from 'react'
-import type { JobEvent, JobStarted, RunRequest, ScanReply, ScanRequest } from '../../core/api/contract.ts'
+import type { JobStarted, RunRequest, ScanReply, ScanRequest } from '../../core/api/contract.ts'
 import type { Progress } from '../../core/checkpoint/types.ts'
 import { createStore } from '../state/store.ts'
 import { ApiFailure, api } from './client.ts'
+import { listenToJob } from './job-events.ts'
+
+export type JobKind = 'run' | 'scan' | 'other'
 
 export interface Job {
   readonly id: number
+  readonly kind: JobKind
+  /** The checkpoint that it works on; null where that is not known. */
+  readonly model: string | null
   readonly title: string
   readonly label: string
   readonly progress: Progress | null
@@ -23,52 +29,58 @@ export function useJobs(): readonly Job[] {
   return useSyncExternalStore(jobs.subscribe, jobs.get)
 }
 
+/** The running job of a kind on a checkpoint, if there is one. */
+export function useJobOn(kind: JobKind, model: string | null): Job | undefined {
+  return useJobs().find((job) => job.kind === kind && job.model === model && job.state === 'running')
+}
+
 export function dismissJob(id: number): void {
   jobs.set(jobs.get().filter((job) => job.id !== id))
 }
 
 export const runPrompt = (body: RunRequest) =>
-  follow<{ run: number }>(api.startRun(body), 'Running the prompt')
+  follow<{ run: number }>(api.startRun(body), { kind: 'run', model: body.model, title: 'Running the prompt' })
 
 export const scanModel = (body: ScanRequest, name: string) =>
-  follow<ScanReply>(api.startScan(body), `Scoring the heads of ${name}`)
+  follow<ScanReply>(api.startScan(body), {
+    kind: 'scan',
+    model: body.model,
+    title: `Scoring the heads of ${name}`,
+  })
 
 /** After a reload: follows what still runs, and calls `onEnd` as each of them ends. */
 export async function resumeJobs(onEnd: () => void): Promise<void> {
   for (const { job, label, event } of await api.jobs()) {
-    if (event.type === 'progress') follow(Promise.resolve({ job }), label).then(onEnd, onEnd)
+    if (event.type === 'progress')
+      follow(Promise.resolve({ job }), { kind: 'other', model: null, title: label }).then(onEnd, onEnd)
   }
 }
 
 /** Resolves with the job's result; rejects with ApiFailure (code `cancelled` when the user stopped it). */
-async function follow<R>(starting: Promise<JobStarted>, title: string): Promise<R> {
+async function follow<R>(
+  starting: Promise<JobStarted>,
+  about: Pick<Job, 'kind' | 'model' | 'title'>,
+): Promise<R> {
   const { job: id } = await starting
-  jobs.set([...jobs.get(), { id, title, label: '', progress: null, state: 'running', problem: null }])
+  jobs.set([...jobs.get(), { id, ...about, label: '', progress: null, state: 'running', problem: null }])
   const patch = (change: Partial<Job>) =>
     jobs.set(jobs.get().map((job) => (job.id === id ? { ...job, ...change } : job)))
   return new Promise<R>((resolve, reject) => {
-    const events = api.jobEvents(id)
     const end = (problem: ApiFailure | null, result?: R) => {
-      events.close()
       if (problem && problem.code !== 'cancelled') patch({ state: 'failed', problem: problem.message })
       else dismissJob(id)
       if (problem) reject(problem)
       else resolve(result as R)
     }
-    const read = (message: MessageEvent<string>) => {
-      const event = JSON.parse(message.data) as JobEvent<R>
+    listenToJob<R>(id, (event) => {
       if (event.type === 'progress') patch({ progress: event.progress, label: event.label })
       else if (event.type === 'done') end(null, event.result)
       else if (event.type === 'failed') end(new ApiFailure(event.error.code, event.error.message))
-      else end(new ApiFailure('cancelled', 'Cancelled.'))
-    }
-    for (const name of ['message', 'progress', 'done', 'failed', 'cancelled']) {
-      events.addEventListener(name, read as (event: Event) => void)
-    }
-    events.onerror = () => {
-      if (events.readyState === EventSource.CLOSED) {
-        end(new ApiFailure('offline', `${title}: the connection to the engine was lost; start it again.`))
-      }
-    }
+      else if (event.type === 'cancelled') end(new ApiFailure('cancelled', 'Cancelled.'))
+      else
+        end(
+          new ApiFailure('offline', 'The connection to the engine was lost while this ran; start it again.'),
+        )
+    })
   })
 }

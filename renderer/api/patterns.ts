@@ -1,4 +1,5 @@
 /** The last patterns that were fetched, within a memory budget, so that going back to a head costs no request. */
+import { type HeadId, walked } from '../state/selection.ts'
 import { api } from './client.ts'
 import type { Pattern } from './pattern.ts'
 
@@ -33,4 +34,18 @@ export async function fetchPattern(run: number, layer: number, head: number): Pr
     }
   }
   return pattern
+}
+
+const QUIET_MS = 150 // a walk goes on: do not compete with it
+let resting: ReturnType<typeof setTimeout> | null = null
+
+/** Once the eye rests on a head, fetches the heads around it, so that the next arrow key finds its pattern here. */
+export function prefetchAround(run: number, head: HeadId, spec: { n_layers: number; n_heads: number }): void {
+  if (resting !== null) clearTimeout(resting)
+  resting = setTimeout(() => {
+    for (const key of ['ArrowRight', 'ArrowLeft', 'ArrowUp', 'ArrowDown']) {
+      const next = walked(key, head, spec)
+      if (next) void fetchPattern(run, next.layer, next.head).catch(() => undefined) // asked for again when it is shown
+    }
+  }, QUIET_MS)
 }

@@ -1,9 +1,10 @@
 /** What the views read, as hooks. Runs never change, so their parts are kept as long as somebody looks. */
 import { keepPreviousData, QueryClient, useQuery } from '@tanstack/react-query'
+import type { RunDetail } from '../../core/api/contract.ts'
 import type { HeadId } from '../state/selection.ts'
 import { useSelection } from '../state/store.ts'
 import { ApiFailure, api } from './client.ts'
-import { fetchPattern, peekPattern } from './patterns.ts'
+import { fetchPattern, peekPattern, prefetchAround } from './patterns.ts'
 
 export const queryClient = new QueryClient({
   defaultOptions: {
@@ -57,11 +58,12 @@ export function usePattern(run: number | null, head: HeadId | null) {
   const known = run !== null && head !== null ? peekPattern(run, head.layer, head.head) : undefined
   return useQuery({
     queryKey: ['pattern', run, head?.layer, head?.head],
-    queryFn: async () => ({
-      run: run!,
-      ...head!,
-      pattern: await fetchPattern(run!, head!.layer, head!.head),
-    }),
+    queryFn: async () => {
+      const pattern = await fetchPattern(run!, head!.layer, head!.head)
+      const spec = queryClient.getQueryData<RunDetail>(['run', run])?.spec
+      if (spec) prefetchAround(run!, head!, spec)
+      return { run: run!, ...head!, pattern }
+    },
     enabled: run !== null && head !== null,
     ...(known ? { initialData: { run: run!, ...head!, pattern: known } } : {}),
     placeholderData: keepPreviousData,

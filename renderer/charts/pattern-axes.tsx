@@ -9,22 +9,20 @@ interface Frame {
   readonly side: number
   readonly view: View
   readonly tokens: readonly TokenView[]
-  /** Pixels for the labels of an axis. */
-  readonly edge: number
+}
+
+interface AxisProps extends Frame {
+  readonly axis: 'query' | 'key'
+  /** Where the first cell begins, along the axis. */
+  readonly along: number
+  /** Pixels for the labels, across the axis. */
+  readonly across: number
 }
 
 const PITCH = 13 // pixels between labels: one line of text
 
 /** Token labels of one axis. As many as fit; the locked and the hovered one always. */
-export function AxisLabels({
-  count,
-  cell,
-  side,
-  view,
-  tokens,
-  edge,
-  axis,
-}: Frame & { axis: 'query' | 'key' }) {
+export function AxisLabels({ count, cell, side, view, tokens, axis, along, across }: AxisProps) {
   const now = useHover()
   const locked = useSelection((s) => s[axis])
   const hovered = now[axis]
@@ -41,7 +39,7 @@ export function AxisLabels({
   return (
     <div
       className={`axis axis-${axis}`}
-      style={axis === 'query' ? { top: edge } : { left: edge }}
+      style={axis === 'query' ? { top: along } : { left: along }}
       aria-hidden="true"
     >
       {shown.map((i) => {
@@ -52,7 +50,9 @@ export function AxisLabels({
             key={i}
             className={`axis-label${state}`}
             style={
-              axis === 'query' ? { top: at, width: edge - 5 } : { left: at, top: edge - 4, width: edge - 6 }
+              axis === 'query'
+                ? { top: at, width: across - 5 }
+                : { left: at, top: across - 4, width: across - 6 }
             }
           >
             <b>{tokens[i]?.text ?? ''}</b>

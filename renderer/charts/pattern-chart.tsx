@@ -35,7 +35,8 @@ export function PatternChart({ name, title, pattern, tokens, display, labels, ch
 
   const count = pattern.size
   const edge = gutter(tokens, labels)
-  const side = Math.max(60, Math.floor(Math.min(size.width - edge - 2, size.height - edge - FOOT)))
+  const top = gutter(tokens, labels * 0.78) // labels of keys stand upright: height is scarcer than width
+  const side = Math.max(60, Math.floor(Math.min(size.width - edge - 2, size.height - top - FOOT)))
   const cell = (side / count) * view.zoom
   const pool = cell * devicePixelRatio >= 1 ? 1 : Math.ceil(1 / (cell * devicePixelRatio))
 
@@ -103,24 +104,24 @@ export function PatternChart({ name, title, pattern, tokens, display, labels, ch
     [count, side],
   )
 
-  const frame = { count, cell, side, view, tokens, edge }
+  const frame = { count, cell, side, view, tokens }
   return (
     <div className="pattern-chart" ref={measure}>
       {size.width > 0 && (
-        <div className="pattern-box" style={{ width: edge + side, height: edge + side + FOOT }}>
-          <span className="axis-name" style={{ right: side + 6, top: edge - 17 }}>
+        <div className="pattern-box" style={{ width: edge + side, height: top + side + FOOT }}>
+          <span className="axis-name" style={{ right: side + 6, top: top - 17 }}>
             query ↓
           </span>
-          <span className="axis-name" style={{ right: side + 6, top: edge - 31 }}>
+          <span className="axis-name" style={{ right: side + 6, top: top - 31 }}>
             key →
           </span>
-          <AxisLabels {...frame} axis="key" />
-          <AxisLabels {...frame} axis="query" />
+          <AxisLabels {...frame} axis="key" along={edge} across={top} />
+          <AxisLabels {...frame} axis="query" along={top} across={edge} />
           <div
             className="pattern-window"
             style={{
               left: edge,
-              top: edge,
+              top,
               width: side,
               height: side,
               cursor: view.zoom > 1 ? 'grab' : 'crosshair',
@@ -155,13 +156,13 @@ export function PatternChart({ name, title, pattern, tokens, display, labels, ch
             <button
               type="button"
               className="button small pattern-fit"
-              style={{ top: edge + 6 }}
+              style={{ top: top + 6 }}
               onClick={() => setView(FIT)}
             >
               Fit · {view.zoom.toFixed(1)}×
             </button>
           )}
-          <div className="pattern-foot" style={{ top: edge + side + 5 }}>
+          <div className="pattern-foot" style={{ top: top + side + 5 }}>
             {children}
           </div>
         </div>

@@ -2,6 +2,7 @@
 
 import { useMutation } from '@tanstack/react-query'
 import type { OpenedModel } from '../../../core/api/contract.ts'
+import { useJobOn } from '../../api/jobs.ts'
 import { useModel, useScan, useThumbnails } from '../../api/queries.ts'
 import { rampGradient } from '../../charts/color.ts'
 import { scanNow } from '../../state/open.ts'
@@ -123,10 +124,11 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
 
 function Unscored({ model, waiting }: { model: OpenedModel; waiting: boolean }) {
   const scan = useMutation({ mutationFn: () => scanNow(model) })
+  const running = useJobOn('scan', model.path)
   return (
     <section className="ranked" aria-label="Heads ranked">
       <h3 className="pane-title">Ranked</h3>
-      {waiting || scan.isPending ? (
+      {waiting || running || scan.isPending ? (
         <Waiting text="Scoring every head on repeated random tokens…" />
       ) : (
         <Empty title="Not scored yet">

@@ -2,6 +2,7 @@
  * The selected head's pattern with everything that reads it: title, display switches, read-out, legend, and the bar
  * lists of one row and one column. Used whole in the pattern view and compact beside the head grid.
  */
+import { useJobOn } from '../../api/jobs.ts'
 import { usePattern, useRun } from '../../api/queries.ts'
 import { PatternChart } from '../../charts/pattern-chart.tsx'
 import type { Display } from '../../charts/pattern-pixels.ts'
@@ -23,7 +24,10 @@ export function PatternPanel({ compact = false }: { compact?: boolean }) {
   const theme = useTheme()
   const run = useRun()
   const loaded = usePattern(runId, head)
+  const model = useSelection((s) => s.model)
+  const running = useJobOn('run', model)
 
+  if (runId === null && running) return <Waiting text="Running the prompt…" />
   if (runId === null)
     return (
       <Empty title="No prompt yet">

@@ -4,6 +4,7 @@
  */
 import { memo, useCallback, useState } from 'react'
 import type { InductionView, RunDetail } from '../../../core/api/contract.ts'
+import { useJobOn } from '../../api/jobs.ts'
 import { rowOf } from '../../api/pattern.ts'
 import { useInduction, useModel, usePattern, useRun } from '../../api/queries.ts'
 import { isDark, rampPosition, weightColor } from '../../charts/color.ts'
@@ -18,7 +19,8 @@ export function TokenStrip() {
   const run = useRun()
   const [editing, setEditing] = useState(false)
   const runId = useSelection((s) => s.run)
-  const open = editing || (runId === null && model.data !== undefined)
+  const running = useJobOn('run', model.data?.path ?? null) !== undefined
+  const open = editing || (runId === null && !running && model.data !== undefined)
   return (
     <section className="token-strip" aria-label="Prompt">
       {open && model.data ? (
