@@ -16,28 +16,31 @@ const NAMED_EXTRAS = 5
  * @throws HeadscopeError for a missing tensor, a shape that does not fit, a tensor that is there under two names,
  * or a format that is not floating point
  */
-export function bindTensors(checkpoint: Pick<Checkpoint, 'tensors'>, plan: TensorPlan): BoundTensors {
-  const { tensors } = checkpoint
+export function bindTensors(
+  checkpoint: Pick<Checkpoint, 'tensors' | 'fileName'>,
+  plan: TensorPlan,
+): BoundTensors {
+  const { tensors, fileName } = checkpoint
   const prefixes = pickPrefixes(tensors, plan)
+  const asker = fileName ? 'the metadata' : 'config.json'
   const bound = new Map<string, TensorEntry>()
   const used = new Set<string>()
   const missing: WantedTensor[] = []
   for (const wanted of plan.wanted) {
-    const found = prefixes
-      .map((prefix) => tensors.get(prefix + wanted.name))
-      .filter((entry) => entry !== undefined)
-    if (found.length > 1) throw twice(wanted.name, found)
-    const entry = found[0]
-    if (!entry) {
+    const keys = prefixes.map((prefix) => prefix + wanted.name).filter((key) => tensors.has(key))
+    if (keys.length > 1) throw twice(wanted.name, keys)
+    const key = keys[0]
+    if (key === undefined) {
       if (!wanted.optional) missing.push(wanted)
       continue
     }
+    const entry = tensors.get(key)!
     requireFloat(entry)
-    checkShape(entry, wanted)
+    checkShape(entry, wanted, asker)
     bound.set(wanted.name, entry)
-    used.add(entry.name)
+    used.add(key)
   }
-  if (missing.length > 0) throw absent(missing, prefixes[0] ?? '')
+  if (missing.length > 0) throw absent(missing, fileName ?? ((name) => (prefixes[0] ?? '') + name), asker)
   const extras = [...tensors.keys()].filter(
     (name) => !used.has(name) && !isBuffer(name, prefixes, plan.buffers),
   )
@@ -53,29 +56,40 @@ function pickPrefixes(tensors: ReadonlyMap<string, TensorEntry>, plan: TensorPla
   return all.sort((a, b) => hits.get(b)! - hits.get(a)!)
 }
 
-function checkShape(entry: TensorEntry, wanted: WantedTensor): void {
+function checkShape(entry: TensorEntry, wanted: WantedTensor, asker: string): void {
   const { shape } = entry
   if (shape.length === wanted.shape.length && shape.every((size, i) => size === wanted.shape[i])) return
   throw new HeadscopeError(
     'bad-checkpoint',
-    `The tensor ${shorten(entry.name)} has the shape ${list(shape)}, but config.json asks for ${list(wanted.shape)} (${wanted.from}); use the config.json that belongs to these weights.`,
+    `The tensor ${shorten(entry.name)} has the shape ${list(shape)}, but ${asker} asks for ${list(wanted.shape)} (${wanted.from}); ${remedy(asker)}.`,
   )
 }
 
-function twice(name: string, found: readonly TensorEntry[]): HeadscopeError {
+function twice(name: string, keys: readonly string[]): HeadscopeError {
   return new HeadscopeError(
     'bad-checkpoint',
-    `The tensor ${shorten(name)} is in the weights under two names, ${found.map((entry) => shorten(entry.name)).join(' and ')}, and it is unclear which one counts; remove one.`,
+    `The tensor ${shorten(name)} is in the weights under two names, ${keys.map((key) => shorten(key)).join(' and ')}, and it is unclear which one counts; remove one.`,
   )
 }
 
-function absent(missing: readonly WantedTensor[], prefix: string): HeadscopeError {
+function absent(
+  missing: readonly WantedTensor[],
+  nameOf: (canonical: string) => string,
+  asker: string,
+): HeadscopeError {
   const first = missing[0]!
   const more = missing.length > 1 ? ` and ${missing.length - 1} more` : ''
   return new HeadscopeError(
     'bad-checkpoint',
-    `The weights lack the tensor ${prefix}${first.name} of shape ${list(first.shape)} (${first.from})${more}, which config.json asks for; use the config.json that belongs to these weights, or download them again.`,
+    `The weights lack the tensor ${nameOf(first.name)} of shape ${list(first.shape)} (${first.from})${more}, which ${asker} asks for; ${remedy(asker)}.`,
   )
+}
+
+/** @param asker where the wanted shapes come from */
+function remedy(asker: string): string {
+  return asker === 'config.json'
+    ? 'use the config.json that belongs to these weights, or download them again'
+    : 'download the file again'
 }
 
 function isBuffer(name: string, prefixes: readonly string[], buffers: readonly RegExp[]): boolean {

@@ -1,12 +1,11 @@
 /**
  * What a tokenizer puts around a text: begin-of-text, end-of-text, [CLS] and [SEP].
- * In: the post-processor of tokenizer.json and tokenizer_config.json. Out: ids before and after a text.
+ * In: the template of tokenizer.json (template.ts) and tokenizer_config.json. Out: ids before and after a text.
  * Rule: the post-processor decides; `add_bos_token` and `add_eos_token`, where tokenizer_config.json has them, win
  * over it, as in transformers. A begin-of-text token is never doubled.
  */
 import { HeadscopeError } from '../errors.ts'
 import { isObject, type JsonObject, show } from './json.ts'
-import { badTokenizer } from './tokenizer-error.ts'
 
 export type BosChoice = 'auto' | 'yes' | 'no'
 
@@ -82,56 +81,4 @@ function switchOf(config: JsonObject, key: string): boolean | null {
     'bad-checkpoint',
     `tokenizer_config.json: ${key} is ${show(value)}, but must be true or false; correct it or download it again.`,
   )
-}
-
-/** Ids that a post-processor puts before and after a single text. @throws HeadscopeError naming a token that is not there */
-export function readTemplate(
-  processors: readonly JsonObject[],
-  ids: ReadonlyMap<string, number>,
-): { before: number[]; after: number[] } {
-  let before: number[] = []
-  let after: number[] = []
-  const idOf = (value: unknown): number => {
-    const id = typeof value === 'string' ? ids.get(value) : undefined
-    if (id === undefined)
-      throw badTokenizer(`the post_processor adds ${show(value)}, which is not in the vocabulary`)
-    return id
-  }
-  for (const processor of processors) {
-    if (processor.type === 'BertProcessing' || processor.type === 'RobertaProcessing') {
-      const [cls, sep] = [processor.cls, processor.sep].map((pair) =>
-        idOf(Array.isArray(pair) ? pair[0] : pair),
-      )
-      before = [cls!, ...before]
-      after = [...after, sep!]
-    } else if (processor.type === 'TemplateProcessing') {
-      const template = readSingle(processor, idOf)
-      before = [...template.before, ...before]
-      after = [...after, ...template.after]
-    }
-  }
-  return { before, after }
-}
-
-function readSingle(
-  processor: JsonObject,
-  idOf: (value: unknown) => number,
-): { before: number[]; after: number[] } {
-  const { single, special_tokens: specials } = processor
-  if (!Array.isArray(single))
-    throw badTokenizer(`the post_processor has the template ${show(single)}, but it must be a list`)
-  const before: number[] = []
-  const after: number[] = []
-  let reached = false
-  for (const item of single) {
-    if (isObject(item) && isObject(item.Sequence)) reached = true
-    else if (isObject(item) && isObject(item.SpecialToken)) {
-      const name = item.SpecialToken.id
-      const spelt = isObject(specials) && typeof name === 'string' ? specials[name] : undefined
-      const ids = isObject(spelt) && Array.isArray(spelt.tokens) ? spelt.tokens.map(idOf) : [idOf(name)]
-      ;(reached ? after : before).push(...ids)
-    } else throw badTokenizer(`the post_processor holds ${show(item)}, but must hold tokens and the text`)
-  }
-  if (!reached) throw badTokenizer('the post_processor has a template without the text')
-  return { before, after }
 }

@@ -10,6 +10,7 @@ import { basename, join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { HeadscopeError } from '../errors.ts'
 import { cachePart, defaultCacheDir } from './cache.ts'
+import { blockOf, decodeFloats, FLOAT_DTYPES } from './dtypes.ts'
 import { fileError, openFile, readExactly } from './files.ts'
 import { writeAtomically } from './safetensors-write.ts'
 import type { BoundTensors, ContentHash, TensorEntry } from './types.ts'
@@ -42,16 +43,18 @@ export function hashTensors(items: readonly HashItem[]): ContentHash {
   const nonFinite: { tensor: string; kind: 'NaN' | 'Inf' | '-Inf'; count: number }[] = []
   const buffer = new Uint8Array(CHUNK_BYTES)
   for (const [name, entry] of items) {
-    hash.update(`${JSON.stringify([name, entry.dtype, entry.shape])}\n`)
+    const { dtype, shape, stored } = entry
+    hash.update(`${JSON.stringify(stored ? [name, dtype, shape, stored] : [name, dtype, shape])}\n`)
     const counts = { nan: 0, inf: 0, minusInf: 0 }
     const label = basename(entry.file)
     const file = openFile(entry.file, label)
     try {
-      for (let at = 0; at < entry.bytes; at += CHUNK_BYTES) {
-        const n = Math.min(CHUNK_BYTES, entry.bytes - at)
+      const step = Math.floor(CHUNK_BYTES / blockOf(dtype).bytes) * blockOf(dtype).bytes // whole blocks
+      for (let at = 0; at < entry.bytes; at += step) {
+        const n = Math.min(step, entry.bytes - at)
         readExactly(file.fd, entry.offset + at, n, label, buffer)
         hash.update(buffer.subarray(0, n))
-        countNonFinite(entry.dtype, buffer, n, counts)
+        countNonFinite(dtype, buffer, n, counts)
       }
     } finally {
       closeSync(file.fd)
@@ -63,7 +66,7 @@ export function hashTensors(items: readonly HashItem[]): ContentHash {
   return { hash: hash.digest('hex'), nonFinite }
 }
 
-/** Bit tests: an all-ones exponent is Inf when the fraction is 0, else NaN. */
+/** Bit tests where the bits tell; other formats are decoded. In bits, an all-ones exponent is Inf when the fraction is 0, else NaN. */
 function countNonFinite(
   dtype: string,
   buffer: Uint8Array,
@@ -85,11 +88,22 @@ function countNonFinite(
       if ((word & exponent) === exponent) tally(counts, (word & fraction) !== 0, word > 0x7fff)
     }
   } else if (dtype === 'F64') {
-    const words = new Float64Array(buffer.buffer, 0, bytes / 8)
-    for (let i = 0; i < words.length; i++) {
-      const value = words[i]!
-      if (!Number.isFinite(value)) tally(counts, Number.isNaN(value), value < 0)
-    }
+    countValues(new Float64Array(buffer.buffer, 0, bytes / 8), counts)
+  } else if (FLOAT_DTYPES.has(dtype)) {
+    const block = blockOf(dtype)
+    const values = new Float32Array((bytes / block.bytes) * block.values)
+    decodeFloats(dtype, buffer.subarray(0, bytes), values)
+    countValues(values, counts)
+  }
+}
+
+function countValues(
+  values: Float32Array | Float64Array,
+  counts: { nan: number; inf: number; minusInf: number },
+): void {
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i]!
+    if (!Number.isFinite(value)) tally(counts, Number.isNaN(value), value < 0)
   }
 }
 
@@ -142,7 +156,14 @@ function cacheFile(cacheDir: string, items: readonly HashItem[]): string {
       throw fileError(basename(file), error)
     }
   })
-  const asked = items.map(([name, { dtype, shape, file, offset }]) => [name, dtype, shape, file, offset])
+  const asked = items.map(([name, { dtype, shape, file, offset, stored }]) => [
+    name,
+    dtype,
+    shape,
+    file,
+    offset,
+    ...(stored ? [stored] : []),
+  ])
   const key = createHash('sha256')
     .update(JSON.stringify([1, facts, asked]))
     .digest('hex')

@@ -123,7 +123,7 @@ function isAdapter(name: string): boolean {
 const OTHER_FORMATS: readonly { pattern: RegExp; what: string }[] = [
   { pattern: /\.(bin|pt|pth|ckpt|pkl)$/, what: 'a PyTorch pickle, which can run code and is not opened' },
   { pattern: /\.onnx$/, what: 'an ONNX graph, which does not show the parts of the model' },
-  { pattern: /\.gguf$/, what: 'a GGUF file, which is not read' },
+  { pattern: /\.gguf$/, what: 'a GGUF file, which is opened by its own path' },
   { pattern: /\.h5$/, what: 'a TensorFlow file, which is not read' },
   { pattern: /\.(msgpack|ot|npz)$/, what: 'weights of another library, which are not read' },
 ]

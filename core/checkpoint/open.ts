@@ -1,5 +1,5 @@
 /**
- * Opens a checkpoint: folder, Hugging Face snapshot, or the path of a weights file.
+ * Opens a checkpoint: folder, Hugging Face snapshot, GGUF file, or the path of a weights file.
  * In: a path. Out: config, tensor entries, tokenizer and warnings. Nothing is computed and nothing is written.
  * Cost: headers and small JSON files; no tensor data is read.
  */
@@ -9,6 +9,7 @@ import { HeadscopeError, sentence } from '../errors.ts'
 import { readConfig } from './config.ts'
 import { fileError, readJsonFile } from './files.ts'
 import { findWeights, hasWeights, listFolder, nameExists, otherFormat } from './folder.ts'
+import { openGguf } from './gguf/open.ts'
 import { isObject, shorten, show } from './json.ts'
 import { listMembers } from './series.ts'
 import { openTokenizer } from './tokenizer.ts'
@@ -19,6 +20,7 @@ import type { Checkpoint, RawConfig } from './types.ts'
  * @throws HeadscopeError naming the file and the rule
  */
 export function openCheckpoint(path: string): Checkpoint {
+  if (isGguf(path)) return openGguf(resolve(path))
   const place = resolvePlace(path)
   const { folder } = place
   const name = basename(folder) || folder
@@ -45,6 +47,11 @@ export function openCheckpoint(path: string): Checkpoint {
       ...eos.warnings,
     ],
   }
+}
+
+/** A file by that name; a folder may be called so as well. */
+function isGguf(path: string): boolean {
+  return path.toLowerCase().endsWith('.gguf') && !statSync(path, { throwIfNoEntry: false })?.isDirectory()
 }
 
 /** A folder, and the one file of it that was named, if any. */

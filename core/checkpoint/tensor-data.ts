@@ -6,8 +6,9 @@
 import { closeSync } from 'node:fs'
 import { basename } from 'node:path'
 import { HeadscopeError } from '../errors.ts'
-import { decodeFloats, requireFloat } from './dtypes.ts'
+import { requireFloat } from './dtypes.ts'
 import { openFile, readExactly } from './files.ts'
+import { floatChunks } from './float-chunks.ts'
 import { readHeader } from './safetensors.ts'
 import type { TensorEntry } from './types.ts'
 
@@ -29,15 +30,21 @@ export function readBytes(entry: TensorEntry): Uint8Array {
 }
 
 /**
- * A tensor as float32, row-major, [product of shape]. F32, F16 and BF16 exactly; F64 rounded to float32.
- * @throws HeadscopeError naming the dtype when it is not one of these
+ * A tensor as float32, row-major, [product of shape]. Every format exactly; F64 rounded to float32.
+ * @throws HeadscopeError naming the dtype when it is not floating point
  */
 export function readTensor(entry: TensorEntry): Float32Array<ArrayBuffer> {
   requireFloat(entry)
-  const bytes = readBytes(entry)
-  if (entry.dtype === 'F32') return new Float32Array(bytes.buffer as ArrayBuffer, 0, bytes.length / 4)
+  if (entry.dtype === 'F32' && !entry.stored) {
+    const bytes = readBytes(entry)
+    return new Float32Array(bytes.buffer as ArrayBuffer, 0, bytes.length / 4)
+  }
   const values = new Float32Array(entry.shape.reduce((a, b) => a * b, 1))
-  decodeFloats(entry.dtype, bytes, values)
+  let at = 0
+  for (const chunk of floatChunks(entry)) {
+    values.set(chunk, at)
+    at += chunk.length
+  }
   return values
 }
 

@@ -4,11 +4,11 @@
  * A component that we cannot run exactly is refused by name: a guess would give other ids without an error.
  */
 import { HeadscopeError } from '../errors.ts'
-import { readTemplate } from './bos.ts'
 import { readJsonFile } from './files.ts'
 import { isObject, type JsonObject, shorten, show } from './json.ts'
 import { pieceStyle } from './piece-style.ts'
 import type { PieceStyle } from './pieces.ts'
+import { type PairPart, readPairTemplate, readTemplate } from './template.ts'
 import { badTokenizer } from './tokenizer-error.ts'
 import { readVocabulary } from './vocabulary.ts'
 
@@ -29,6 +29,8 @@ export interface TokenizerFile {
   /** Ids that the post-processor puts before and after a single text. */
   readonly before: readonly number[]
   readonly after: readonly number[]
+  /** What two texts become. */
+  readonly pair: readonly PairPart[]
   readonly warnings: readonly string[]
 }
 
@@ -94,7 +96,11 @@ const CHILDREN: ReadonlyMap<string, string> = new Map([
 
 /** Reads and checks tokenizer.json. @throws HeadscopeError naming what is wrong */
 export function readTokenizerFile(folder: string): TokenizerFile {
-  const json = readJsonFile(folder, 'tokenizer.json')
+  return parseTokenizerFile(readJsonFile(folder, 'tokenizer.json'))
+}
+
+/** The same from a parsed tokenizer.json. @throws HeadscopeError naming what is wrong */
+export function parseTokenizerFile(json: unknown): TokenizerFile {
   if (!isObject(json)) throw badTokenizer(`it holds ${show(json)}, but must hold an object`)
   const model = readModel(json)
   const components = new Map([...CHILDREN.keys()].map((part) => [part, flatten(json[part], part)]))
@@ -102,7 +108,8 @@ export function readTokenizerFile(folder: string): TokenizerFile {
   const added = readAdded(json.added_tokens, words)
   const ids = new Map(words)
   for (const token of added) ids.set(token.content, token.id)
-  const { before, after } = readTemplate(components.get('post_processor')!, ids)
+  const processors = components.get('post_processor')!
+  const { before, after } = readTemplate(processors, ids)
   const { style, warnings: styleWarnings } = pieceStyle(model, components)
   return {
     json,
@@ -113,6 +120,7 @@ export function readTokenizerFile(folder: string): TokenizerFile {
     style,
     before,
     after,
+    pair: readPairTemplate(processors, ids),
     warnings: [...approximations(components, json.added_tokens), ...styleWarnings],
   }
 }

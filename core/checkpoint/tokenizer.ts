@@ -3,13 +3,16 @@
  * In: a folder with tokenizer.json and tokenizer_config.json. Out: a tokenizer, or the sentence why there is none:
  * a model without a tokenizer still runs on ids. Cost: reading and checking the vocabulary (128,000 words: about 1 s).
  */
+import { join } from 'node:path'
 import { HeadscopeError, sentence } from '../errors.ts'
 import { readSurround, surround } from './bos.ts'
-import { readJsonFile } from './files.ts'
+import { createChat } from './chat.ts'
+import { readJsonFile, readText } from './files.ts'
 import { nameExists } from './folder.ts'
 import { isObject, type JsonObject, show } from './json.ts'
+import { createMerges } from './merges.ts'
 import { decodePieces, type Piece, viewPieces } from './pieces.ts'
-import { readTokenizerFile } from './tokenizer-file.ts'
+import { readTokenizerFile, type TokenizerFile } from './tokenizer-file.ts'
 import { buildEncoder } from './tokenizer-library.ts'
 import type { Tokenizer } from './types.ts'
 
@@ -48,7 +51,21 @@ function missing(folder: string): string {
 
 function buildTokenizer(folder: string): OpenedTokenizer {
   const file = readTokenizerFile(folder)
-  const around = readSurround(file, readTokenizerConfig(folder), file.ids)
+  return {
+    tokenizer: createTokenizer(file, readTokenizerConfig(folder)),
+    problem: null,
+    warnings: file.warnings,
+  }
+}
+
+/**
+ * Builds a tokenizer from its checked parts.
+ * @param config tokenizer_config.json: BOS, EOS, the chat template; empty when there is none
+ */
+export function createTokenizer(file: TokenizerFile, config: JsonObject): Tokenizer {
+  const around = readSurround(file, config, file.ids)
+  const renderMessages = createChat(config)
+  const mergesOf = createMerges(file.model)
   const encodeText = buildEncoder(file)
   let encodePlain: ((text: string) => number[]) | null = null
   const pieces: Piece[] = []
@@ -61,7 +78,7 @@ function buildTokenizer(folder: string): OpenedTokenizer {
     pieces[id] ?? { id, text: `<unused ${id}>`, literal: true, special: false, unused: true }
   const specialIds = new Set([...added.keys(), ...file.before, ...file.after])
   for (const id of [around.bosId, file.unkId]) if (id !== null) specialIds.add(id)
-  const tokenizer: Tokenizer = {
+  return {
     vocabSize: pieces.length,
     bosId: around.bosId,
     bosToken: around.bosToken,
@@ -74,11 +91,29 @@ function buildTokenizer(folder: string): OpenedTokenizer {
     },
     decode: (ids) => decodePieces(ids.map(pieceOf), file.style),
     view: (ids) => viewPieces(ids.map(pieceOf), file.style),
+    encodePair(first, second) {
+      const texts = { first: encodeText(first), second: encodeText(second) }
+      const ids: number[] = []
+      const typeIds: number[] = []
+      for (const { part, typeId } of file.pair) {
+        for (const id of typeof part === 'string' ? texts[part] : part) {
+          ids.push(id)
+          typeIds.push(typeId)
+        }
+      }
+      return { ids, typeIds }
+    },
+    merges: (id) => (pieces[id] && !pieces[id].literal ? mergesOf(pieces[id].text) : []),
+    renderChat(messages, { prompt = true } = {}) {
+      const text = renderMessages(messages, prompt)
+      return { text, ids: encodeText(text) }
+    },
   }
-  return { tokenizer, problem: null, warnings: file.warnings }
 }
 
-/** tokenizer_config.json, completed by special_tokens_map.json; both may be absent. */
+const CHAT_TEMPLATE = 'chat_template.jinja'
+
+/** tokenizer_config.json, completed by special_tokens_map.json and the template's own file; all may be absent. */
 function readTokenizerConfig(folder: string): JsonObject {
   const merged: JsonObject = Object.create(null)
   for (const name of ['special_tokens_map.json', 'tokenizer_config.json']) {
@@ -92,6 +127,7 @@ function readTokenizerConfig(folder: string): JsonObject {
     }
     Object.assign(merged, json)
   }
+  if (nameExists(folder, CHAT_TEMPLATE)) merged.chat_template = readText(join(folder, CHAT_TEMPLATE))
   return merged
 }
 
@@ -103,5 +139,5 @@ function readTokenizerConfig(folder: string): JsonObject {
 export function checkVocab(tokenizer: Pick<Tokenizer, 'vocabSize'>, rows: number): string | null {
   const { vocabSize } = tokenizer
   if (vocabSize <= rows) return null
-  return `tokenizer.json has ids for ${vocabSize} tokens, up to ${vocabSize - 1}, but the embedding has ${rows} rows: ids of ${rows} or more cannot be run.`
+  return `The tokenizer has ids for ${vocabSize} tokens, up to ${vocabSize - 1}, but the embedding has ${rows} rows: ids of ${rows} or more cannot be run.`
 }

@@ -1,13 +1,25 @@
 /** What a checkpoint on disk is, before anything is known about its family. */
 
-/** A tensor inside a safetensors file. */
+/** A tensor inside a safetensors or GGUF file. */
 export interface TensorEntry {
-  readonly name: string
-  readonly dtype: string // 'F32', 'F16', 'BF16', 'F64', 'I64' …
+  readonly name: string // as the file spells it
+  readonly dtype: string // 'F32', 'F16', 'BF16', 'F64', 'I64' …; in GGUF also the block formats 'Q4_1', 'Q6_K' …
   readonly shape: readonly number[]
   readonly file: string // real path (links resolved) of the file that holds it
   readonly offset: number // absolute byte offset in that file
   readonly bytes: number
+  /** How the stored values differ from the tensor's; absent when they are the same. */
+  readonly stored?: StoredForm
+}
+
+/**
+ * The values as they lie in the file, and the way to the tensor: seen as `shape`, with axes taken in `order` (numpy's
+ * transpose), each plus `add`.
+ */
+export interface StoredForm {
+  readonly shape: readonly number[]
+  readonly order: readonly number[]
+  readonly add?: number
 }
 
 /** config.json as parsed: a null-prototype object tree of plain JSON values. */
@@ -25,6 +37,8 @@ export interface Checkpoint {
   /** From generation_config.json, else config.json. */
   readonly eosIds: readonly number[]
   readonly warnings: readonly string[]
+  /** Of a GGUF file: the name that its tensors have there, for messages. */
+  readonly fileName?: (canonical: string) => string
 }
 
 export interface TokenView {
@@ -58,6 +72,41 @@ export interface Tokenizer {
   decode(ids: readonly number[]): string
   /** One view per id, for display. Unknown ids show as `<unused N>`. */
   view(ids: readonly number[]): TokenView[]
+  /** Two texts as one input, with what the post-processor puts around and between them. */
+  encodePair(first: string, second: string): EncodedPair
+  /** The merges of a BPE vocabulary that build a token, in the order in which they happen; empty for a single unit. */
+  merges(id: number): Merge[]
+  /** A conversation through the checkpoint's chat template. Throws 'bad-request' when there is none. */
+  renderChat(messages: readonly ChatMessage[], options?: ChatOptions): RenderedChat
+}
+
+export interface EncodedPair {
+  readonly ids: number[]
+  /** 0 for the first text and what belongs to it, 1 for the second. */
+  readonly typeIds: number[]
+}
+
+/** One merge: two pieces that become one, and its rank among all merges (0 is the first). */
+export interface Merge {
+  readonly left: string
+  readonly right: string
+  readonly result: string
+  readonly rank: number
+}
+
+export interface ChatMessage {
+  readonly role: string
+  readonly content: string
+}
+
+export interface ChatOptions {
+  /** Whether the text ends where the assistant's answer begins; default true. */
+  readonly prompt?: boolean
+}
+
+export interface RenderedChat {
+  readonly text: string
+  readonly ids: number[]
 }
 
 /** What a family wants from a checkpoint's tensors. Names are canonical: without prefix. */

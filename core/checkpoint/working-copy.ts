@@ -9,12 +9,10 @@ import { basename, dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { HeadscopeError } from '../errors.ts'
 import { cachePart, defaultCacheDir } from './cache.ts'
-import { decodeFloats } from './dtypes.ts'
 import { fileError, type OpenFile, openFile, readExactly } from './files.ts'
+import { floatChunks } from './float-chunks.ts'
 import { encodeHeader, type TemporaryFile, temporaryFile, writeError } from './safetensors-write.ts'
 import type { BoundTensors, Progress, TensorEntry, WeightFiles, WeightSlice } from './types.ts'
-
-const CHUNK_VALUES = 1 << 21
 
 export interface WeightFilesOptions {
   readonly cacheDir?: string
@@ -90,8 +88,7 @@ function whereTheyLie(bound: BoundTensors): WeightFiles | null {
   const entries = [...bound.tensors.values()]
   const folder = entries[0] ? dirname(entries[0].file) : null
   if (folder === null) return null
-  if (!entries.every((e) => e.dtype === 'F32' && e.offset % 4 === 0 && dirname(e.file) === folder))
-    return null
+  if (!entries.every((e) => isPlainF32(e) && e.offset % 4 === 0 && dirname(e.file) === folder)) return null
   const tensors = new Map<string, WeightSlice>()
   for (const [name, { file, offset, bytes, shape }] of bound.tensors) {
     tensors.set(name, { location: basename(file), offset, bytes, shape })
@@ -150,22 +147,14 @@ async function writeCopy(
 }
 
 function* decodedChunks(entry: TensorEntry, step: (bytes: number) => void): Iterable<Uint8Array> {
-  const label = basename(entry.file)
-  const file = openFile(entry.file, label)
-  try {
-    const width = entry.bytes / Math.max(1, values(entry))
-    const source = new Uint8Array(Math.min(values(entry), CHUNK_VALUES) * width)
-    const target = new Float32Array(Math.min(values(entry), CHUNK_VALUES))
-    for (let at = 0; at < values(entry); at += CHUNK_VALUES) {
-      const n = Math.min(CHUNK_VALUES, values(entry) - at)
-      const bytes = readExactly(file.fd, entry.offset + at * width, n * width, label, source)
-      decodeFloats(entry.dtype, bytes.subarray(0, n * width), target.subarray(0, n))
-      step(4 * n)
-      yield new Uint8Array(target.buffer, 0, 4 * n)
-    }
-  } finally {
-    closeSync(file.fd)
+  for (const chunk of floatChunks(entry)) {
+    step(chunk.byteLength)
+    yield new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength)
   }
+}
+
+function isPlainF32({ dtype, stored }: TensorEntry): boolean {
+  return dtype === 'F32' && stored === undefined
 }
 
 function values(entry: TensorEntry): number {

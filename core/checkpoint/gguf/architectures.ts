@@ -1,0 +1,445 @@
+/**
+ * Architectures of GGUF files: what each is called in transformers, the names of its tensors, its settings as
+ * config keys, and what the converter did to its weights. A further one is a few lines of the table at the end.
+ * Sources: llama.cpp's conversion classes (what is permuted, transposed or shifted) and gguf-py's tensor names.
+ */
+import type { RawConfig, StoredForm } from '../types.ts'
+import type { GgufHeader } from './header.ts'
+import type { Settings } from './metadata.ts'
+import {
+  BLOOM_NAMES,
+  EXPERT_NAMES,
+  GEMMA2_NAMES,
+  GPT2_NAMES,
+  LLAMA_NAMES,
+  MIXTRAL_NAMES,
+  type NameTable,
+  NEOX_NAMES,
+  OLMO2_NAMES,
+  PHI_NAMES,
+  PHI3_NAMES,
+  STARCODER2_NAMES,
+} from './names.ts'
+import { ratio, ropeConfig } from './rope.ts'
+
+export interface Architecture {
+  readonly names: NameTable
+  config(file: GgufFacts): RawConfig
+  /** How a tensor lies in the file, where that differs from transformers. `shape` is the stored one. */
+  stored?(stem: string, suffix: string, shape: readonly number[], s: Settings): StoredForm | null
+}
+
+/** What a config is made from. */
+export interface GgufFacts {
+  readonly header: GgufHeader
+  readonly s: Settings
+  readonly vocabSize: number
+}
+
+/** The width of a head. */
+function headWidth(s: Settings): number {
+  return s.maybeCount('attention.key_length') ?? s.count('embedding_length') / s.count('attention.head_count')
+}
+
+/** Keys that decoders of Llama's shape share. */
+function base({ header, s, vocabSize }: GgufFacts): RawConfig {
+  const heads = s.count('attention.head_count')
+  const width = s.maybeCount('attention.key_length')
+  return {
+    vocab_size: vocabSize,
+    hidden_size: s.count('embedding_length'),
+    num_hidden_layers: s.count('block_count'),
+    num_attention_heads: heads,
+    num_key_value_heads: s.maybeCount('attention.head_count_kv') ?? heads,
+    intermediate_size: s.count('feed_forward_length'),
+    max_position_embeddings: s.count('context_length'),
+    tie_word_embeddings: !s.holds('output.weight'),
+    ...(width === null ? {} : { head_dim: width }),
+    ...ropeConfig(header, s, headWidth(s)),
+  }
+}
+
+const rms = (s: Settings) => ({ rms_norm_eps: s.maybeNumber('attention.layer_norm_rms_epsilon') ?? 1e-5 })
+const layerNorm = (s: Settings) => s.maybeNumber('attention.layer_norm_epsilon') ?? 1e-5
+
+/** q and k rows [head, 2, d/2] were written as [head, d/2, 2], so that neighbours turn together. */
+function pairs(stem: string, _suffix: string, shape: readonly number[], s: Settings): StoredForm | null {
+  if (stem !== 'blk.#.attn_q' && stem !== 'blk.#.attn_k') return null
+  const queries = s.count('attention.head_count')
+  const heads = stem === 'blk.#.attn_q' ? queries : (s.maybeCount('attention.head_count_kv') ?? queries)
+  const [rows = 1, ...rest] = shape
+  const half = rows / heads / 2
+  if (!Number.isSafeInteger(half)) return null // the shape is wrong, and binding says so
+  return { shape: [heads, half, 2, ...rest], order: [0, 2, 1, ...rest.map((_, i) => 3 + i)] }
+}
+
+/** Fused rows [head, 3, d] were written as [3, head, d]. */
+function fusedByHead(
+  stem: string,
+  _suffix: string,
+  shape: readonly number[],
+  s: Settings,
+): StoredForm | null {
+  if (stem !== 'blk.#.attn_qkv') return null
+  const heads = s.count('attention.head_count')
+  const [rows = 1, ...rest] = shape
+  const width = rows / heads / 3
+  if (!Number.isSafeInteger(width)) return null
+  return { shape: [3, heads, width, ...rest], order: [1, 0, 2, ...rest.map((_, i) => 3 + i)] }
+}
+
+/** Conv1D weights [in, out] were written as [out, in]. */
+function transposed(stem: string, suffix: string, shape: readonly number[]): StoredForm | null {
+  const matrix = /^blk\.#\.(attn_qkv|attn_output|ffn_up|ffn_down)$/.test(stem) && suffix === '.weight'
+  return matrix && shape.length === 2 ? { shape, order: [1, 0] } : null
+}
+
+/** Gains 1 + w were written for w. */
+function shiftedGains(stem: string, suffix: string, shape: readonly number[]): StoredForm | null {
+  if (!stem.endsWith('norm') || suffix !== '.weight') return null
+  return { shape, order: shape.map((_, i) => i), add: -1 }
+}
+
+function experts(s: Settings): RawConfig {
+  return {
+    num_experts: s.count('expert_count'),
+    num_experts_per_tok: s.count('expert_used_count'),
+    moe_intermediate_size: s.maybeCount('expert_feed_forward_length') ?? s.count('feed_forward_length'),
+  }
+}
+
+function gemma(file: GgufFacts, type: string): RawConfig {
+  const { s } = file
+  const caps = {
+    attn_logit_softcapping: s.maybeNumber('attn_logit_softcapping'),
+    final_logit_softcapping: s.maybeNumber('final_logit_softcapping'),
+  }
+  return {
+    ...base(file),
+    model_type: type,
+    ...rms(s),
+    hidden_act: 'gelu_pytorch_tanh',
+    hidden_activation: 'gelu_pytorch_tanh',
+    ...(type === 'gemma' ? {} : caps),
+  }
+}
+
+/** Gemma 2 and 3: windows in some layers; the score's scale is not in the file, llama.cpp knows it by the size. */
+function windowed(s: Settings, largest: number, isFull: (layer: number) => boolean): RawConfig {
+  const layers = s.count('block_count')
+  const scalar =
+    layers === largest ? s.count('embedding_length') / s.count('attention.head_count') : headWidth(s)
+  return {
+    query_pre_attn_scalar: scalar,
+    sliding_window: s.maybeCount('attention.sliding_window') ?? 4096,
+    layer_types: Array.from({ length: layers }, (_, l) =>
+      isFull(l) ? 'full_attention' : 'sliding_attention',
+    ),
+  }
+}
+
+const llama: Architecture = {
+  names: MIXTRAL_NAMES,
+  stored: pairs,
+  config: (file) => {
+    const { s } = file
+    const count = s.maybeCount('expert_count')
+    return {
+      ...base(file),
+      ...rms(s),
+      hidden_act: 'silu',
+      ...(count === null
+        ? {
+            model_type: 'llama',
+            attention_bias: s.holds('blk.0.attn_q.bias'),
+            mlp_bias: s.holds('blk.0.ffn_gate.bias'),
+          }
+        : {
+            model_type: 'mixtral',
+            num_local_experts: count,
+            num_experts_per_tok: s.count('expert_used_count'),
+          }),
+    }
+  },
+}
+
+const gpt2: Architecture = {
+  names: GPT2_NAMES,
+  stored: transposed,
+  config: ({ s, vocabSize }) => ({
+    model_type: 'gpt2',
+    vocab_size: vocabSize,
+    n_positions: s.count('context_length'),
+    n_embd: s.count('embedding_length'),
+    n_layer: s.count('block_count'),
+    n_head: s.count('attention.head_count'),
+    n_inner: s.count('feed_forward_length'),
+    layer_norm_epsilon: layerNorm(s),
+    activation_function: 'gelu_new',
+    tie_word_embeddings: !s.holds('output.weight'),
+  }),
+}
+
+const gptneox: Architecture = {
+  names: NEOX_NAMES,
+  stored: fusedByHead,
+  config: ({ header, s, vocabSize }) => {
+    const width = headWidth(s)
+    const { rope_theta: theta, partial_rotary_factor: _, ...scaling } = ropeConfig(header, s, width)
+    return {
+      model_type: 'gpt_neox',
+      vocab_size: vocabSize,
+      hidden_size: s.count('embedding_length'),
+      num_hidden_layers: s.count('block_count'),
+      num_attention_heads: s.count('attention.head_count'),
+      intermediate_size: s.count('feed_forward_length'),
+      max_position_embeddings: s.count('context_length'),
+      layer_norm_eps: layerNorm(s),
+      hidden_act: 'gelu',
+      use_parallel_residual: s.maybeFlag('use_parallel_residual') ?? true,
+      rotary_emb_base: theta,
+      rotary_pct: ratio(s.maybeCount('rope.dimension_count') ?? width, width),
+      attention_bias: s.holds('blk.0.attn_qkv.bias'),
+      tie_word_embeddings: !s.holds('output.weight'),
+      ...scaling,
+    }
+  },
+}
+
+const bloom: Architecture = {
+  names: BLOOM_NAMES,
+  stored: fusedByHead,
+  config: ({ s, vocabSize }) => ({
+    model_type: 'bloom',
+    vocab_size: vocabSize,
+    hidden_size: s.count('embedding_length'),
+    n_layer: s.count('block_count'),
+    n_head: s.count('attention.head_count'),
+    layer_norm_epsilon: layerNorm(s),
+    seq_length: s.count('context_length'),
+    tie_word_embeddings: !s.holds('output.weight'),
+  }),
+}
+
+/** By `general.architecture`. */
+export const ARCHITECTURES: ReadonlyMap<string, Architecture> = new Map<string, Architecture>([
+  ['llama', llama],
+  ['gpt2', gpt2],
+  ['gptneox', gptneox],
+  ['bloom', bloom],
+  [
+    'qwen2',
+    {
+      names: LLAMA_NAMES,
+      config: (f) => ({
+        ...base(f),
+        ...rms(f.s),
+        model_type: 'qwen2',
+        hidden_act: 'silu',
+        use_sliding_window: false,
+      }),
+    },
+  ],
+  [
+    'qwen3',
+    {
+      names: LLAMA_NAMES,
+      config: (f) => ({
+        ...base(f),
+        ...rms(f.s),
+        model_type: 'qwen3',
+        hidden_act: 'silu',
+        use_sliding_window: false,
+      }),
+    },
+  ],
+  [
+    'qwen2moe',
+    {
+      names: EXPERT_NAMES,
+      config: (f) => ({
+        ...base(f),
+        ...rms(f.s),
+        ...experts(f.s),
+        model_type: 'qwen2_moe',
+        hidden_act: 'silu',
+        shared_expert_intermediate_size: f.s.count('expert_shared_feed_forward_length'),
+        norm_topk_prob: f.s.maybeFlag('expert_weights_norm') ?? false,
+      }),
+    },
+  ],
+  [
+    'qwen3moe',
+    {
+      names: EXPERT_NAMES,
+      config: (f) => ({
+        ...base(f),
+        ...rms(f.s),
+        ...experts(f.s),
+        model_type: 'qwen3_moe',
+        hidden_act: 'silu',
+        norm_topk_prob: f.s.maybeFlag('expert_weights_norm') ?? true,
+      }),
+    },
+  ],
+  [
+    'olmoe',
+    {
+      names: EXPERT_NAMES,
+      config: (f) => ({
+        ...base(f),
+        ...rms(f.s),
+        ...experts(f.s),
+        model_type: 'olmoe',
+        hidden_act: 'silu',
+        norm_topk_prob: f.s.maybeFlag('expert_weights_norm') ?? false,
+      }),
+    },
+  ],
+  ['gemma', { names: LLAMA_NAMES, stored: shiftedGains, config: (f) => gemma(f, 'gemma') }],
+  [
+    'gemma2',
+    {
+      names: GEMMA2_NAMES,
+      stored: shiftedGains,
+      config: (f) => ({ ...gemma(f, 'gemma2'), ...windowed(f.s, 46, (layer) => layer % 2 === 1) }),
+    },
+  ],
+  [
+    'gemma3',
+    {
+      names: GEMMA2_NAMES,
+      stored: shiftedGains,
+      config: (f) => ({
+        ...gemma(f, 'gemma3_text'),
+        ...windowed(f.s, 62, (layer) => layer % 6 === 5),
+        rope_theta: f.s.maybeNumber('rope.freq_base') ?? 1e6,
+        rope_local_base_freq: f.s.maybeNumber('rope.freq_base_swa') ?? 10_000,
+      }),
+    },
+  ],
+  [
+    'phi2',
+    {
+      names: PHI_NAMES,
+      config: (f) => ({
+        ...base(f),
+        model_type: 'phi',
+        hidden_act: 'gelu_new',
+        layer_norm_eps: layerNorm(f.s),
+      }),
+    },
+  ],
+  [
+    'phi3',
+    {
+      names: PHI3_NAMES,
+      config: (f) => ({
+        ...base(f),
+        ...rms(f.s),
+        model_type: 'phi3',
+        hidden_act: 'silu',
+        sliding_window: f.s.maybeCount('attention.sliding_window'),
+        original_max_position_embeddings:
+          f.s.maybeCount('rope.scaling.original_context_length') ?? f.s.count('context_length'),
+      }),
+    },
+  ],
+  [
+    'starcoder2',
+    {
+      names: STARCODER2_NAMES,
+      config: (f) => ({
+        ...base(f),
+        model_type: 'starcoder2',
+        hidden_act: 'gelu_pytorch_tanh',
+        norm_epsilon: layerNorm(f.s),
+        use_bias: f.s.holds('blk.0.attn_q.bias'),
+        sliding_window: f.s.maybeCount('attention.sliding_window'),
+      }),
+    },
+  ],
+  [
+    'stablelm',
+    {
+      names: LLAMA_NAMES,
+      config: (f) => ({
+        ...base(f),
+        model_type: 'stablelm',
+        hidden_act: 'silu',
+        layer_norm_eps: layerNorm(f.s),
+        use_parallel_residual: f.s.maybeFlag('use_parallel_residual') ?? false,
+        use_qkv_bias: f.s.holds('blk.0.attn_q.bias'),
+        qk_layernorm: f.s.holds('blk.0.attn_q_norm.weight'),
+      }),
+    },
+  ],
+  [
+    'olmo',
+    {
+      names: LLAMA_NAMES,
+      stored: pairs,
+      config: (f) => ({
+        ...base(f),
+        model_type: 'olmo',
+        hidden_act: 'silu',
+        clip_qkv: f.s.maybeNumber('attention.clamp_kqv'),
+        layer_norm_epsilon: layerNorm(f.s),
+      }),
+    },
+  ],
+  [
+    'olmo2',
+    {
+      names: OLMO2_NAMES,
+      config: (f) => ({ ...base(f), ...rms(f.s), model_type: 'olmo2', hidden_act: 'silu' }),
+    },
+  ],
+  [
+    'granite',
+    {
+      names: LLAMA_NAMES,
+      stored: pairs,
+      config: (f) => ({
+        ...base(f),
+        ...rms(f.s),
+        model_type: 'granite',
+        hidden_act: 'silu',
+        attention_multiplier: f.s.maybeNumber('attention.scale') ?? 1 / Math.sqrt(headWidth(f.s)),
+        embedding_multiplier: f.s.maybeNumber('embedding_scale') ?? 1,
+        residual_multiplier: f.s.maybeNumber('residual_scale') ?? 1,
+        logits_scaling: f.s.maybeNumber('logit_scale') ?? 1,
+      }),
+    },
+  ],
+  [
+    'smollm3',
+    {
+      names: LLAMA_NAMES,
+      stored: pairs,
+      config: (f) => ({
+        ...base(f),
+        ...rms(f.s),
+        model_type: 'smollm3',
+        hidden_act: 'silu',
+        // Every fourth layer has no positions; the file does not say so, llama.cpp knows it.
+        no_rope_layer_interval: 4,
+        no_rope_layers: Array.from({ length: f.s.count('block_count') }, (_, l) => (l % 4 === 3 ? 0 : 1)),
+      }),
+    },
+  ],
+  [
+    'command-r',
+    {
+      names: LLAMA_NAMES,
+      config: (f) => ({
+        ...base(f),
+        model_type: 'cohere',
+        hidden_act: 'silu',
+        layer_norm_eps: layerNorm(f.s),
+        logit_scale: f.s.maybeNumber('logit_scale') ?? 1,
+        use_qk_norm: f.s.holds('blk.0.attn_q_norm.weight'),
+      }),
+    },
+  ],
+])
