@@ -69,3 +69,6 @@ export function command<const O extends Options>(spec: Command<O>): Command {
 
 /** Arguments that break the rules of the command line: exit 2. */
 export class UsageError extends Error {}
+
+/** A cancelled command that has something to say: what is done, and how to go on. */
+export class Interrupted extends Error {}

@@ -3,7 +3,7 @@
  * input, 2 wrong usage, 3 a failed check, 130 cancelled), and one sentence on stderr for what went wrong.
  */
 import { HeadscopeError, isCancelled, sentence } from '../errors.ts'
-import { type Command, type Place, UsageError } from './command.ts'
+import { type Command, Interrupted, type Place, UsageError } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { commandHelp, overview } from './help.ts'
 import { nearest } from './nearest.ts'
@@ -61,9 +61,13 @@ async function run(command: Command, argv: readonly string[], place: Place, out:
     })
   } catch (error) {
     progress.clear()
-    return signals?.signal.aborted || isCancelled(error)
-      ? cancelled(signals?.code ?? EXIT.cancelled)
-      : failed(command, error)
+    if (!signals?.signal.aborted && !isCancelled(error)) return failed(command, error)
+    say(
+      error instanceof Interrupted
+        ? error.message
+        : 'Cancelled; nothing of this command was stored: run it again to do it.',
+    )
+    return signals?.code ?? EXIT.cancelled
   } finally {
     progress.clear()
     signals?.stop()
@@ -93,13 +97,6 @@ function failed(command: Command, error: unknown): number {
     if (process.env.HEADSCOPE_DEBUG) console.error(error)
   }
   return EXIT.badInput
-}
-
-function cancelled(code: number): number {
-  say(
-    'Cancelled. What was finished is kept; nothing of the rest was stored. Run the same command again to redo it.',
-  )
-  return code
 }
 
 function unknown(name: string): number {

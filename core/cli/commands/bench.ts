@@ -128,6 +128,8 @@ async function prepare(
     { baseRun, restart },
     { resolveEdits },
     { decoderOf },
+    { logitsOf },
+    { slice },
   ] = await Promise.all([
     import('../../store/capture-store.ts'),
     import('../../api/compute/workspace-writes.ts'),
@@ -135,6 +137,8 @@ async function prepare(
     import('../../run/restart.ts'),
     import('../../run/edits.ts'),
     import('../../graph/model-spec.ts'),
+    import('../../run/predictions.ts'),
+    import('../../run/dense.ts'),
   ])
   const store = openStore(file)
   const writes = workspaceWrites(store)
@@ -165,8 +169,12 @@ async function prepare(
       work: () => model.run(ids, { top: 0, edits: [zero], signal }),
     },
     {
-      name: `one head of layer ${layer} ablated, restart from there`,
-      work: () => restart(engine, base, { layer, pos: 0, edits, signal }),
+      name: `one head of layer ${layer} ablated, restart with the last logits`,
+      async work() {
+        const state = await restart(engine, base, { layer, pos: 0, edits, signal })
+        const last = slice(state.get('resid')!, 1, ids.length - 1, ids.length)
+        await logitsOf(engine, last, ids.length - 1, [])
+      },
     },
   ]
   return { tasks, close: () => writes.close() }

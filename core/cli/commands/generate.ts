@@ -78,7 +78,6 @@ export const generate = command({
       const captured: Map<string, Tensor>[] = []
       const warnings = new Set(model.warnings)
       const sequences: number[][] = []
-      if (!out.json) out.line(headline(model, chosen, values.at !== undefined, out.style))
       for (const [index, prompt] of prompts.entries()) {
         const steps = new Map<string, Tensor[]>()
         const made = await model.generate(prompt.ids, {
@@ -94,7 +93,7 @@ export const generate = command({
         })
         for (const warning of made.warnings) warnings.add(warning)
         const check = await cacheCheck(model, made, edits, options)
-        const text = textOf(model, made.ids, wordOf)
+        const text = continuation(model, made, wordOf)
         if (values.capture.length > 0) {
           captured.push(await join(model, steps))
           sequences.push([...made.promptIds, ...made.ids].slice(0, lengthOf(captured.at(-1)!)))
@@ -109,10 +108,10 @@ export const generate = command({
           ...check,
         })
         if (!out.json) {
+          if (index === 0) out.line(headline(model, chosen, values.at !== undefined, out.style))
           out.line()
-          out.line(
-            `${out.style.dim(prompt.text ?? textOf(model, prompt.ids, wordOf))}${out.style.bold(text)}`,
-          )
+          out.line(out.style.dim(textOf(model, prompt.ids, wordOf)))
+          out.line(`${out.style.dim('→')} ${out.style.bold(text)}`)
           out.line(out.style.dim(summary(made, check)))
         }
       }
@@ -157,7 +156,18 @@ function samplingOf(values: {
 }
 
 function textOf(model: Model, ids: readonly number[], wordOf: (model: Model, id: number) => string): string {
-  return model.tokenizer ? model.tokenizer.decode(ids) : ids.map((id) => ` ${wordOf(model, id)}`).join('')
+  return model.tokenizer ? model.tokenizer.decode(ids) : ids.map((id) => `${wordOf(model, id)} `).join('')
+}
+
+/** The new text as it follows the prompt: on its own, a first token may lose the space before it. */
+function continuation(
+  model: Model,
+  { promptIds, ids }: Generated,
+  wordOf: (model: Model, id: number) => string,
+): string {
+  const before = textOf(model, promptIds, wordOf)
+  const whole = textOf(model, [...promptIds, ...ids], wordOf)
+  return whole.startsWith(before) ? whole.slice(before.length) : textOf(model, ids, wordOf)
 }
 
 function summary(made: Generated, check: { cached_equals_uncached: boolean | null; why?: string }): string {

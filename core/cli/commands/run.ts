@@ -206,7 +206,7 @@ function report(out: Output, model: Model, { ids, loss, positions }: RunItem, vi
   const columns = [
     { title: 'pos', right: true },
     { title: 'token' },
-    { title: 'loss', right: true },
+    { title: 'loss of next', right: true },
     ...Array.from({ length: width }, (_, i) => ({ title: i === 0 ? 'likeliest next' : '' })),
   ]
   const rows = positions.map((position, pos) => [

@@ -4,7 +4,7 @@ import { basename } from 'node:path'
 import type { ScanOptions } from '../../analysis/scan.ts'
 import type { ScanResult } from '../../analysis/types.ts'
 import { HeadscopeError, sentence } from '../../errors.ts'
-import { command } from '../command.ts'
+import { command, Interrupted } from '../command.ts'
 import type { Chosen } from '../models.ts'
 import { ENGINE_OPTIONS, MODEL_OPTIONS, STORE_OPTIONS } from '../options.ts'
 
@@ -61,8 +61,8 @@ export const scan = command({
       ])
     const { several, models } = await chooseModels(positionals, values.at, place)
     const store = await openWrites(values)
+    const scanned: Scanned[] = []
     try {
-      const scanned: Scanned[] = []
       for (const chosen of models) {
         const model = await openChosen(chosen, values, call)
         try {
@@ -94,6 +94,11 @@ export const scan = command({
         if (store) out.line(out.style.dim(`Stored in ${store.path}`))
       }
       return 0
+    } catch (error) {
+      if (!signal.aborted || scanned.length === 0) throw error
+      const done = `${scanned.length} of ${models.length} models were scanned${store ? ' and are stored' : ''}`
+      const rest = models.slice(scanned.length).map(({ path }) => path)
+      throw new Interrupted(`Cancelled; ${done}: go on with headscope scan ${rest.join(' ')}`)
     } finally {
       store?.writes.close()
     }

@@ -1,0 +1,48 @@
+/** The real launcher as a child process. In: arguments. Out: exit code, output, and how long it took. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
+
+export const ROOT = join(import.meta.dirname, '..', '..')
+export const LAUNCHER = join(ROOT, 'core', 'cli', 'headscope.mjs')
+
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+  readonly ms: number
+}
+
+export interface CommandLine {
+  /** Runs to the end. */
+  (...args: string[]): Promise<Ended>
+  /** Starts it; `ended` tells the rest. */
+  start(
+    args: readonly string[],
+    options?: { cwd?: string; node?: string },
+  ): { child: ChildProcess; ended: Promise<Ended> }
+}
+
+/** A command line whose workspace and cache lie in `folder`, which is also where it is called from. */
+export function commandLine(folder: string): CommandLine {
+  const env: NodeJS.ProcessEnv = {
+    ...process.env,
+    HEADSCOPE_DATA: join(folder, 'data'),
+    HEADSCOPE_CACHE: join(folder, 'cache'),
+    FORCE_COLOR: undefined,
+    NODE_OPTIONS: undefined,
+  }
+  const start: CommandLine['start'] = (args, { cwd = folder, node = process.execPath } = {}) => {
+    const begun = performance.now()
+    const child = spawn(node, [LAUNCHER, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    let stdout = ''
+    let stderr = ''
+    child.stdout!.setEncoding('utf8').on('data', (part: string) => (stdout += part))
+    child.stderr!.setEncoding('utf8').on('data', (part: string) => (stderr += part))
+    const ended = new Promise<Ended>((resolve, reject) => {
+      child.once('error', reject)
+      child.once('close', (code) => resolve({ code, stdout, stderr, ms: performance.now() - begun }))
+    })
+    return { child, ended }
+  }
+  return Object.assign((...args: string[]) => start(args).ended, { start })
+}
