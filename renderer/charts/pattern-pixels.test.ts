@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Pattern } from '../api/pattern.ts'
+import { HALF, type Pattern } from '../api/pattern.ts'
 import { rampPixels } from './color.ts'
 import { type Display, paintPattern, shownWeight } from './pattern-pixels.ts'
 
@@ -53,6 +53,19 @@ test('pooling keeps single bright cells', () => {
   expect(side).toBe(3)
   expect(pixels[1 * 3 + 1]).toBe(one)
   expect(pixels[2]).toBe(0)
+})
+
+test('pooled float16 and float32 give the same picture', () => {
+  const size = 23
+  const codes = Uint16Array.from({ length: (size * (size + 1)) / 2 }, (_, i) => (i * 7919) % 0x3c01)
+  const tri: Pattern = { size, layout: 'tri', data: codes }
+  const floats: Pattern = { size, layout: 'tri', data: Float32Array.from(codes, (code) => HALF[code]!) }
+  for (const bos of ['show', 'hide'] as const) {
+    for (const pool of [2, 3, 5]) {
+      const display = { ...show, bos }
+      expect(paintPattern(tri, display, pool).pixels).toEqual(paintPattern(floats, display, pool).pixels)
+    }
+  }
 })
 
 test('the log scale tells 0.001 from 0', () => {

@@ -24,8 +24,9 @@ export interface Picture {
 export function paintPattern(pattern: Pattern, display: Display, pool = 1): Picture {
   const side = Math.ceil(pattern.size / pool)
   const pixels = new Uint32Array(side * side)
-  if (pool === 1 && display.bos !== 'renormalise' && pattern.data instanceof Uint16Array) {
-    paintCodes(pattern, pattern.data, pixels, colorTable(display), display.bos === 'hide' ? 1 : 0)
+  if (display.bos !== 'renormalise' && pattern.data instanceof Uint16Array) {
+    const paint = pool === 1 ? paintCodes : paintPooledCodes
+    paint(pattern, pattern.data, pixels, colorTable(display), display.bos === 'hide' ? 1 : 0, pool)
     return { side, pixels }
   }
   const ramp = rampPixels(display.theme)
@@ -84,6 +85,35 @@ function paintCodes(
     const row = query * size
     for (let key = first; key <= last; key++) pixels[row + key] = table[codes[start + key]!]!
   }
+}
+
+/** Codes of weights rise with the weight, so the largest code of a block is its largest weight. */
+function paintPooledCodes(
+  pattern: Pattern,
+  codes: Uint16Array,
+  pixels: Uint32Array,
+  table: Uint32Array,
+  first: number,
+  pool: number,
+): void {
+  const { size } = pattern
+  const side = Math.ceil(size / pool)
+  const best = new Uint16Array(side * side) // 1 + code; 0: no cell
+  for (let query = 0; query < size; query++) {
+    const last = pattern.layout === 'tri' ? query : size - 1
+    const start = rowStart(pattern, query)
+    let at = Math.floor(query / pool) * side
+    for (let key = first, end = pool - 1; key <= last; end += pool, at++) {
+      const stop = Math.min(end, last)
+      let most = best[at]!
+      for (; key <= stop; key++) {
+        const code = codes[start + key]! + 1
+        if (code > most) most = code
+      }
+      best[at] = most
+    }
+  }
+  for (let i = 0; i < best.length; i++) if (best[i]! > 0) pixels[i] = table[best[i]! - 1]!
 }
 
 const tables = new Map<string, Uint32Array>()

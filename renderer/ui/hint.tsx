@@ -2,12 +2,18 @@
 import { Tooltip } from '@base-ui/react/tooltip'
 import type { ReactElement, ReactNode } from 'react'
 
-export function Hint({ children, text }: { children: ReactElement; text: ReactNode }) {
+interface Props {
+  readonly children: ReactElement
+  readonly text: ReactNode
+  readonly side?: 'top' | 'left'
+}
+
+export function Hint({ children, text, side = 'top' }: Props) {
   return (
     <Tooltip.Root>
       <Tooltip.Trigger render={children} />
       <Tooltip.Portal>
-        <Tooltip.Positioner sideOffset={6} className="hint-positioner">
+        <Tooltip.Positioner side={side} sideOffset={8} className="hint-positioner">
           <Tooltip.Popup className="hint">{text}</Tooltip.Popup>
         </Tooltip.Positioner>
       </Tooltip.Portal>

@@ -49,6 +49,7 @@ function Head({ head, model, scan }: { head: HeadId; model: OpenedModel; scan: S
           return (
             <li key={name}>
               <Hint
+                side="left"
                 text={
                   <>
                     <b>{scoreLabel(name)}</b>
