@@ -84,7 +84,10 @@ function route(g: Builder, x: Value, spec: ExpertsSpec, router: LinearWeights): 
     values = g.op('Div', [values, total], CHOICES)
   }
   const none = g.op('ConstantOfShape', [g.op('Shape', [probs], ['one'])], EXPERTS)
-  const placed = g.op('ScatterElements', [none, indices, values], EXPERTS, { attributes: { axis: -1n } })
+  // Added, so that an expert that an edit names twice gets both shares.
+  const placed = g.op('ScatterElements', [none, indices, values], EXPERTS, {
+    attributes: { axis: -1n, reduction: 'add' },
+  })
   return g.hook('mlp.hook_expert_weights', placed)
 }
 

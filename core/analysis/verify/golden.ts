@@ -1,4 +1,4 @@
-/** Reference values from elsewhere: any hooks in a safetensors file, compared with a run on its `input_ids`. */
+/** Reference values from elsewhere: any hooks in a safetensors file, compared with a run on its `input_ids` (and `token_type_ids`). */
 import { basename } from 'node:path'
 import { readSafetensorsFile, type StoredTensor } from '../../checkpoint/index.ts'
 import { HeadscopeError } from '../../errors.ts'
@@ -20,7 +20,9 @@ export async function goldenChecks(model: Model, file: string): Promise<Check[]>
       'bad-request',
       `${basename(file)} holds no hook of this model beside input_ids; save at least "logits" in it.`,
     )
-  const run = await model.run(rows, { capture: names, top: 0 })
+  const types = tensors.get('token_type_ids')
+  const tokenTypes = types && model.spec.tokenTypes !== null ? { tokenTypes: idRows(types, file) } : {}
+  const run = await model.run(rows, { ...tokenTypes, capture: names, top: 0 })
   return names.map((name) => {
     const reference = tensors.get(name)!
     const ours = run.get(name)

@@ -3,7 +3,8 @@
  * or activation too: only a reference (golden.ts) says "matches". Each function measures one on captured tensors.
  */
 import { blockHook } from '../../graph/hook-names.ts'
-import { decoderOf, type LayerSpec } from '../../graph/model-spec.ts'
+import { decoderOf, type LayerSpec, type NormSpec, ropeAttention } from '../../graph/model-spec.ts'
+import type { NormWeights } from '../../graph/norm.ts'
 import type { Tensor } from '../../graph/tensor.ts'
 import type { Model } from '../../run/model.ts'
 import { dependsOnLength } from '../../run/rope-tables.ts'
@@ -58,11 +59,14 @@ export function outputHull(model: Model, captures: Captures): Check {
 /** Rotation keeps lengths: over the rotated dimensions |rot_q| = attention factor · |q|. */
 export function rotationLengths(model: Model, captures: Captures): Check {
   const name = 'rotary keeps the length of queries'
+  const { layers } = decoderOf(model.spec)
   if (model.spec.ropes.length === 0) return notApplicable(name, 'this family has no rotary embedding')
+  if (layers.every((layer) => layer.qkNorm))
+    return notApplicable(name, 'a norm of queries stands before the rotation')
   return overLayers(name, model, (spec, layer) => {
-    if (spec.rope === null) return 0
+    if (spec.rope === null || spec.qkNorm) return 0
     const rope = model.spec.ropes[spec.rope]!
-    const factor = rope.scaling.type === 'yarn' ? rope.scaling.attention : 1
+    const factor = ropeAttention(rope)
     const q = captures.get(blockHook(layer, 'attn.hook_q'))!.data
     const rotated = captures.get(blockHook(layer, 'attn.hook_rot_q'))!.data
     let worst = 0
@@ -74,23 +78,33 @@ export function rotationLengths(model: Model, captures: Captures): Check {
   })
 }
 
-/** resid_post = resid_pre + attn_out + mlp_out, in pre-norm and parallel blocks. */
+/**
+ * resid_post = resid_pre + attn_out + mlp_out in pre-norm and parallel blocks; where each sum is normed,
+ * resid_post = norm(norm(resid_pre + attn_out) + mlp_out).
+ */
 export function residualSum(model: Model, captures: Captures): Check {
-  return overLayers('resid_post = resid_pre + attn_out + mlp_out', model, (_, layer) => {
+  const normed = decoderOf(model.spec).layers.some((layer) => layer.norms === 'sum')
+  const name = normed
+    ? 'resid_post = norm(norm(resid_pre + attn_out) + mlp_out)'
+    : 'resid_post = resid_pre + attn_out + mlp_out'
+  const family = model.engine().model
+  return overLayers(name, model, (spec, layer) => {
     const part = (local: string) => captures.get(blockHook(layer, local))!.data
-    const attn = part('hook_attn_out')
-    const mlp = part('hook_mlp_out')
-    const sum = part('hook_resid_pre').map((value, i) => value + attn[i]! + mlp[i]!)
-    return difference(sum, part('hook_resid_post'))
+    const norms = spec.norms === 'sum' ? family.sumNorms!(layer) : null
+    const sum = plus(part('hook_resid_pre'), part('hook_attn_out'))
+    const mid = norms ? normOf(model, sum, norms.mid) : sum
+    const last = plus(mid, part('hook_mlp_out'))
+    return difference(norms ? normOf(model, last, norms.post) : last, part('hook_resid_post'))
   })
 }
 
-/** Σ_h result_h + b_O = hook_attn_out. */
+/** Σ_h result_h + b_O is the attention output, and hook_attn_out = multiplier · post-norm of that. */
 export function headSum(model: Model, captures: Captures): Check {
+  const family = model.engine().model
   return overLayers('sum of head results + b_O = attn_out', model, (spec, layer) => {
     const result = captures.get(blockHook(layer, 'attn.hook_result'))!.data // [1, pos, head, d_model]
     const out = captures.get(blockHook(layer, 'hook_attn_out'))!.data
-    const name = model.engine().model.outputBias(layer)
+    const name = family.outputBias(layer)
     const bias = name ? model.weight(name) : null
     const width = model.spec.dModel
     const sum = out.map((_, i) => {
@@ -100,7 +114,11 @@ export function headSum(model: Model, captures: Captures): Check {
       for (let head = 0; head < spec.nHeads; head++) total += result[(pos * spec.nHeads + head) * width + d]!
       return total
     })
-    return difference(sum, out)
+    const given = family.outputNorm ? normOf(model, sum, family.outputNorm(layer)) : sum
+    return difference(
+      given.map((value) => value * spec.residualScale),
+      out,
+    )
   })
 }
 
@@ -111,7 +129,7 @@ export async function decodeEqualsPass(
   ids: readonly number[],
 ): Promise<Check> {
   const name = 'prefill + decode = one pass'
-  const why = lengthDependent(probe.model)
+  const why = looksAhead(probe.model) ?? lengthDependent(probe.model)
   if (why) return notApplicable(name, why)
   return measured(name, difference(await probe.decoded(ids, 3), captures.get('logits')!.data))
 }
@@ -119,7 +137,7 @@ export async function decodeEqualsPass(
 /** run(prefix) = prefix of run(whole). */
 export async function prefix(probe: Probe, captures: Captures, ids: readonly number[]): Promise<Check> {
   const name = 'run(prefix) = prefix of run(whole)'
-  const why = lengthDependent(probe.model)
+  const why = looksAhead(probe.model) ?? lengthDependent(probe.model)
   if (why) return notApplicable(name, why)
   const short = (await probe.capture(ids.slice(0, -2))).get('logits')!.data
   return measured(name, difference(short, captures.get('logits')!.data.slice(0, short.length)))
@@ -147,11 +165,15 @@ export async function restarts(probe: Probe, captures: Captures, ids: readonly n
   const layer = Math.floor(layers.length / 2)
   const pos = Math.floor(ids.length / 2)
   const border = difference(await probe.restarted(ids, layer, 0), last)
-  const inside = difference(await probe.restarted(ids, layer, pos), last.slice(pos * probe.model.spec.dModel))
-  return [
-    measured('restart from a block border = the full run', border),
-    measured('restart from a position = the full run', inside),
-  ]
+  const name = 'restart from a position = the full run'
+  const why = looksAhead(probe.model)
+  const inside = why
+    ? notApplicable(name, why)
+    : measured(
+        name,
+        difference(await probe.restarted(ids, layer, pos), last.slice(pos * probe.model.spec.dModel)),
+      )
+  return [measured('restart from a block border = the full run', border), inside]
 }
 
 // --- Internal helpers ---
@@ -169,10 +191,41 @@ function larger(a: number, b: number): number {
   return Number.isNaN(a) || Number.isNaN(b) ? Number.NaN : Math.max(a, b)
 }
 
+function plus(a: Float32Array, b: Float32Array): Float32Array {
+  return a.map((value, i) => value + b[i]!)
+}
+
+/** The norm of each row, in plain arithmetic. */
+function normOf(model: Model, x: Float32Array, weights: NormWeights): Float32Array {
+  const { norm, dModel } = model.spec
+  const gain = weights.gain === null ? null : model.weight(weights.gain)
+  const bias = weights.bias ? model.weight(weights.bias) : null
+  const out = new Float32Array(x.length)
+  for (let at = 0; at < x.length; at += dModel) {
+    const row = x.subarray(at, at + dModel)
+    const { centre, scale } = moments(row, norm)
+    for (let d = 0; d < dModel; d++) {
+      const factor = (gain ? gain[d]! : 1) + (norm.gainMinusOne ? 1 : 0)
+      out[at + d] = ((row[d]! - centre) / scale) * factor + (bias ? bias[d]! : 0)
+    }
+  }
+  return out
+}
+
+function moments(row: Float32Array, { kind, eps }: NormSpec): { centre: number; scale: number } {
+  const mean = (values: Float32Array) => values.reduce((sum, value) => sum + value, 0) / values.length
+  const centre = kind === 'layer' ? mean(row) : 0
+  return { centre, scale: Math.sqrt(mean(row.map((value) => (value - centre) ** 2)) + eps) }
+}
+
 function length(data: Float32Array, from: number, count: number): number {
   let sum = 0
   for (let i = from; i < from + count; i++) sum += data[i]! ** 2
   return Math.sqrt(sum)
+}
+
+function looksAhead(model: Model): string | null {
+  return decoderOf(model.spec).causal ? null : 'this model sees what follows each position'
 }
 
 function lengthDependent(model: Model): string | null {

@@ -1,0 +1,41 @@
+/** Every identity holds on every reference checkpoint and variant, or says why it does not apply. */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { openModel, verify } from '../../core/index.ts'
+import { FIXTURES } from '../support/golden.ts'
+
+const FOLDERS = ['transformers', 'variants'].flatMap((kind) =>
+  readdirSync(join(FIXTURES, kind), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => join(kind, entry.name)),
+)
+
+/** Checks that may say "not applicable", by what the reason speaks of. */
+const REASONS = [
+  /learned positions are absolute/,
+  /no rotary embedding/,
+  /a norm of queries stands before/,
+  /changes with the length of the run/,
+  /rounds positions in ALiBi/,
+  /sees what follows each position/,
+]
+
+test.each(FOLDERS)('%s', async (folder) => {
+  const model = await openModel(join(FIXTURES, folder))
+  const { checks, ok } = await verify(model)
+  await model.close()
+  expect(checks.filter((check) => check.ok === false)).toEqual([])
+  expect(ok).toBe(true)
+  expect(checks.length).toBeGreaterThanOrEqual(10)
+  for (const check of checks.filter((entry) => entry.ok === null))
+    expect(
+      REASONS.some((reason) => reason.test(check.why!)),
+      check.why,
+    ).toBe(true)
+  // A causal model with fixed tables lacks two checks at most: rotation lengths and shifted positions.
+  const fixed =
+    model.spec.stacks[0]!.causal &&
+    model.spec.ropes.every((rope) => !/dynamic|longrope/.test(rope.scaling.type))
+  if (fixed) expect(checks.filter((check) => check.ok).length).toBeGreaterThanOrEqual(checks.length - 2)
+})
