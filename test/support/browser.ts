@@ -30,7 +30,9 @@ export async function launchBrowser(options: { args?: readonly string[] } = {}):
   const args = [...ARGS, ...(options.args ?? [])]
   if (existsSync(SYSTEM)) return chromium.launch({ executablePath: SYSTEM, args, headless: true })
   const folder = await unpacked()
-  const environment = Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== undefined))
+  const environment = Object.fromEntries(
+    Object.entries(process.env).filter(([, value]) => value !== undefined),
+  )
   return chromium.launch({
     executablePath: join(folder, 'chromium'),
     args: [...args, '--headless'],
@@ -59,7 +61,9 @@ async function unpacked(): Promise<string> {
   const partial = mkdtempSync(`${done}-`)
   const before = process.env.TMPDIR
   process.env.TMPDIR = partial // inflate() reads it at once and writes below it
-  const parts = ['chromium.br', 'fonts.tar.br', 'al2023.tar.br', 'swiftshader.tar.br'].map((name) => inflate(join(root, 'bin', name)))
+  const parts = ['chromium.br', 'fonts.tar.br', 'al2023.tar.br', 'swiftshader.tar.br'].map((name) =>
+    inflate(join(root, 'bin', name)),
+  )
   if (before === undefined) delete process.env.TMPDIR
   else process.env.TMPDIR = before
   await Promise.all(parts)
