@@ -34,6 +34,7 @@ const selection = createStore<Selection>(parseSelection(globalThis.location?.has
 
 /** Changes within this many ms of the last one share a history entry: a walk over heads is one step back. */
 const COALESCE_MS = 600
+const SOON_MS = 50 // writing costs some ms: after the picture, not before it
 const WRITE_MS = 120 // browsers refuse hundreds of address changes in a row
 let lastChange = 0
 let pending: ReturnType<typeof setTimeout> | null = null
@@ -54,7 +55,7 @@ export function select(patch: Partial<Selection>, options: { replace?: boolean }
   lastChange = now
   pendingPush ||= !options.replace && !quick
   selection.set(after)
-  if (pending === null) pending = setTimeout(writeAddress, quick ? WRITE_MS : 0)
+  if (pending === null) pending = setTimeout(writeAddress, quick ? WRITE_MS : SOON_MS)
 }
 
 function writeAddress(): void {

@@ -6,7 +6,7 @@ import { useEngineState, useOpenProblem } from '../../state/desktop.ts'
 import { firstStart } from '../../state/open.ts'
 import { getSelection, select, useSelection } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
-import { Failed, Waiting } from '../../ui/notice.tsx'
+import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { VIEWS } from '../index.ts'
 import { Inspector } from '../inspector/inspector.tsx'
 import { Library } from '../library/library.tsx'
@@ -88,7 +88,11 @@ function Centre() {
     return <Failed error={start.error} retry={() => void start.refetch()} />
   if (model === null && start.isFetching) return <Waiting text="Opening the bundled checkpoint…" />
   if (model === null)
-    return <Failed error="No checkpoint is open: choose one on the left, or open a folder." />
+    return (
+      <Empty title="No checkpoint is open">
+        <p>Choose one on the left, or open a folder that holds config.json and model.safetensors.</p>
+      </Empty>
+    )
   const known = VIEWS.find((v) => v.id === tab) ?? VIEWS[0]!
   return (
     <Tabs.Root className="tabs" value={known.id} onValueChange={(next: string) => select({ tab: next })}>

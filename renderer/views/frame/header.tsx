@@ -3,6 +3,8 @@ import { Popover } from '@base-ui/react/popover'
 import { useSyncExternalStore } from 'react'
 import { useLibrary, useModel, useRun } from '../../api/queries.ts'
 import { helpOpen } from '../../state/desktop.ts'
+import { headName } from '../../state/selection.ts'
+import { useSelection } from '../../state/store.ts'
 import { toggleTheme, useTheme } from '../../state/theme.ts'
 
 const KEYS: readonly (readonly [string, string])[] = [
@@ -21,6 +23,7 @@ export function Header() {
   const model = useModel()
   const run = useRun()
   const theme = useTheme()
+  const head = useSelection((s) => s.head)
   const help = useSyncExternalStore(helpOpen.subscribe, helpOpen.get)
   const path = model.data?.path
   const step = model.data?.series.find((s) => s.path === path)?.at
@@ -28,6 +31,7 @@ export function Header() {
   const text = run.data?.text ?? (run.data ? `${run.data.tokens} ids` : null)
   return (
     <header className="header">
+      <title>{[head && headName(head), model.data?.name, 'Headscope'].filter(Boolean).join(' · ')}</title>
       <span className="brand">
         <svg viewBox="0 0 16 16" aria-hidden="true">
           <title>Headscope</title>

@@ -21,7 +21,7 @@ export function ArcDiagram({ run, pairs, weights, places }: Props) {
   const query = useSelection((s) => s.query)
   const key = useSelection((s) => s.key)
   const count = run.views.length
-  const pitch = Math.min(44, Math.max(1, (size.width - 44) / count))
+  const pitch = Math.min(44, Math.max(0.25, (size.width - 44) / count))
   const height = Math.max(60, size.height - LABELS)
   const arcs = layoutArcs(pairs, weights, pitch, height)
   const always = [over.query, over.key, query, key].filter((i) => i !== null)
