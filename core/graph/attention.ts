@@ -9,6 +9,7 @@
  * (without b_O).
  */
 import { addAlibi } from './alibi.ts'
+import type { Axis } from './axes.ts'
 import type { Builder, Value } from './builder.ts'
 import { type LinearWeights, linear } from './linear.ts'
 import type { LayerSpec, ModelSpec, NormSpec } from './model-spec.ts'
@@ -86,8 +87,8 @@ export function attention(
   g.result('k', keys)
   g.result('v', values)
 
-  const products = grouped(g, layer, headsFirst(g, rotQ, Q_T), (rows) =>
-    g.op('FusedMatMul', [rows, keys], SCORES, {
+  const products = grouped(g, layer, headsFirst(g, rotQ, Q_T), SCORES, (rows, axes) =>
+    g.op('FusedMatMul', [rows, keys], axes, {
       domain: 'com.microsoft',
       attributes: { transA: 0n, transB: 1n, alpha: layer.scoreScale },
     }),
@@ -99,7 +100,7 @@ export function attention(
     'attn.hook_pattern',
     g.op('Softmax', [scores], SCORES, { attributes: { axis: -1n } }),
   )
-  const mixed = grouped(g, layer, pattern, (rows) => g.op('MatMul', [rows, values], Q_T)) // [batch, head, pos, d_head]
+  const mixed = grouped(g, layer, pattern, Q_T, (rows, axes) => g.op('MatMul', [rows, values], axes))
   const z = g.hook('attn.hook_z', g.op('Transpose', [mixed], Q, { attributes: { perm: [0n, 2n, 1n, 3n] } }))
   return project(g, layer, z, output)
 }
@@ -140,11 +141,17 @@ function headsFirst(g: Builder, x: Value, axes: typeof Q_T | typeof KV_T): Value
  * values: [batch, head, query, x] → [batch, kv_head, group · query, x] → product → [batch, head, query, y]. No copy
  * of keys or values is made.
  */
-function grouped(g: Builder, layer: LayerSpec, x: Value, product: (rows: Value) => Value): Value {
-  if (layer.nHeads === layer.nKvHeads) return product(x)
-  const tall = g.op('Reshape', [x, g.ints([0, layer.nKvHeads, -1, 0])], x.axes)
-  const result = product(tall)
-  return g.op('Reshape', [result, g.ints([0, layer.nHeads, -1, 0])], result.axes)
+function grouped(
+  g: Builder,
+  layer: LayerSpec,
+  x: Value,
+  out: readonly Axis[],
+  product: (rows: Value, axes: readonly Axis[]) => Value,
+): Value {
+  if (layer.nHeads === layer.nKvHeads) return product(x, out)
+  const shared = (axes: readonly Axis[]) => axes.map((axis): Axis => (axis === 'head' ? 'kv_head' : axis))
+  const tall = g.op('Reshape', [x, g.ints([0, layer.nKvHeads, -1, 0])], shared(x.axes))
+  return g.op('Reshape', [product(tall, shared(out)), g.ints([0, layer.nHeads, -1, 0])], out)
 }
 
 /** z → Σ over heads of z W_O, plus b_O. When hook_result is edited, the sum is taken over the edited parts. */

@@ -59,6 +59,8 @@ export interface Graph {
   readonly hooks: readonly HookSite[]
   /** Named results beside the hooks: the state handed on, keys and values, reductions of the logits. */
   readonly results: ReadonlyMap<string, string>
+  /** Axes of every value. */
+  readonly axes: ReadonlyMap<string, readonly Axis[]>
 }
 
 export interface Builder {
@@ -96,25 +98,30 @@ export function createBuilder(prefix: string, edited: ReadonlySet<string> = new 
   const nodes: Node[] = []
   const hooks: HookSite[] = []
   const results = new Map<string, string>()
+  const known = new Map<string, readonly Axis[]>()
   let counter = 0
   const fresh = (stem: string) => `${stem}_${counter++}`
+  const valueOf = (id: string, axes: readonly Axis[]): Value => {
+    known.set(id, axes)
+    return { id, axes }
+  }
 
   const builder: Builder = {
     edited,
     input(name, dtype, axes) {
       inputs.set(name, { name, dtype, rank: axes.length })
-      return { id: name, axes }
+      return valueOf(name, axes)
     },
     weight(tensor, axes, rows) {
       const id = rows ? `${tensor}[${rows[0]}:${rows[1]}]` : tensor
       weights.set(id, { id, tensor, rows: rows ?? null })
-      return { id, axes }
+      return valueOf(id, axes)
     },
     floats(values, axes) {
       const id = fresh('f')
       const shape = axes.length === 0 ? [] : [values.length]
       constants.push({ id, dtype: 'f32', shape, data: Float32Array.from(values) })
-      return { id, axes }
+      return valueOf(id, axes)
     },
     ints(values) {
       const id = fresh('i')
@@ -125,7 +132,7 @@ export function createBuilder(prefix: string, edited: ReadonlySet<string> = new 
       return builder.ops(op, ins, [axes], options)[0]!
     },
     ops(op, ins, axes, options) {
-      const outs = axes.map((a) => ({ id: fresh(op), axes: a }))
+      const outs = axes.map((a) => valueOf(fresh(op), a))
       nodes.push({
         op,
         domain: options?.domain ?? '',
@@ -137,7 +144,7 @@ export function createBuilder(prefix: string, edited: ReadonlySet<string> = new 
     },
     hook(name, value) {
       const full = prefix + name
-      const out = { id: fresh('hook'), axes: value.axes }
+      const out = valueOf(fresh('hook'), value.axes)
       nodes.push({
         op: full,
         domain: 'hook',
@@ -162,6 +169,7 @@ export function createBuilder(prefix: string, edited: ReadonlySet<string> = new 
         nodes,
         hooks,
         results,
+        axes: known,
       }
     },
   }

@@ -26,6 +26,7 @@ export function slotInput(slot: number, part: 'value' | 'mask'): string {
 export function splice(graph: Graph, slots: readonly EditSlot[]): Graph {
   if (slots.length === 0) return graph
   const inputs: InputDecl[] = [...graph.inputs]
+  const axes = new Map(graph.axes)
   const bySite = new Map<string, Node[]>()
   slots.forEach((slot, n) => {
     const site = graph.hooks.find((hook) => hook.name === slot.hook)
@@ -33,9 +34,11 @@ export function splice(graph: Graph, slots: readonly EditSlot[]): Graph {
     const rank = site.axes.length
     const value = slotInput(n, 'value')
     inputs.push({ name: value, dtype: 'f32', rank })
+    axes.set(value, site.axes)
     const chain = bySite.get(slot.hook) ?? []
     const before = chain.at(-1)?.outputs[0] ?? site.input
     const after = `${slotInput(n, 'value')}.out`
+    axes.set(after, site.axes)
     if (slot.kind === 'set') {
       const mask = slotInput(n, 'mask')
       inputs.push({ name: mask, dtype: 'bool', rank })
@@ -49,7 +52,7 @@ export function splice(graph: Graph, slots: readonly EditSlot[]): Graph {
     const chain = node.domain === 'hook' ? bySite.get(node.op) : undefined
     return chain ? [...chain, { ...node, inputs: [chain.at(-1)!.outputs[0]!] }] : [node]
   })
-  return { ...graph, inputs, nodes }
+  return { ...graph, inputs, nodes, axes }
 }
 
 // --- Internal helpers ---

@@ -4,17 +4,14 @@
  * its block has run.
  */
 import { HeadscopeError } from '../errors.ts'
-import { KEY_POSITIONS } from '../graph/alibi.ts'
 import { decoderOf, type LayerSpec } from '../graph/model-spec.ts'
-import { ropeInputs } from '../graph/rotary.ts'
 import { type EditSlot, slotInput } from '../graph/splice.ts'
 import type { Tensor } from '../graph/tensor.ts'
 import { assemble } from './assemble.ts'
-import { attentionBias } from './attention-bias.ts'
 import { type Dense, type Window, windowed } from './dense.ts'
 import type { ResolvedEdit } from './edits.ts'
-import { type Engine, runSegment } from './engine.ts'
-import { ropeTable } from './rope-tables.ts'
+import { createPassFeeds, type PassFeeds } from './pass-feeds.ts'
+import { type Engine, runSegment, type Variant } from './engine.ts'
 import { type HookInfo, type Segment, stateInput } from './segments.ts'
 import { asFloats, type Feed, type FetchedTensor } from './session.ts'
 
@@ -50,8 +47,17 @@ export interface Pass {
   readonly keepBorders?: boolean
   readonly signal?: AbortSignal | undefined
   readonly onTensor?: ((hook: HookInfo, tensor: Tensor) => void | Promise<void>) | undefined
+  /** Forward values that a backward pass will read, and who takes them; blocks then run unchunked. */
+  readonly saving?: Saving | undefined
   /** Called with the number of blocks done. */
   readonly onBlock?: ((done: number) => void) | undefined
+}
+
+/** What a pass hands out for a backward pass. */
+export interface Saving {
+  /** The graph that a block runs, and which of its results are taken; null: nothing of this block. */
+  variant(layer: number): (Variant & { readonly outputs: readonly string[] }) | null
+  take(layer: number, outputs: ReadonlyMap<string, FetchedTensor>): void
 }
 
 export interface PassResult {
@@ -65,7 +71,7 @@ export interface PassResult {
 /** Throws `cancelled` between blocks, and what onTensor throws. */
 export async function runPass(engine: Engine, pass: Pass): Promise<PassResult> {
   const layers = decoderOf(engine.model.spec).layers
-  const feeds = new PassFeeds(engine, pass)
+  const feeds = createPassFeeds(engine, pass)
   let state = pass.from?.state ?? (await embedState(engine, pass, feeds))
   const keyValues: (KeyValues | undefined)[] = []
   const borders: (State | undefined)[] = []
@@ -89,75 +95,6 @@ export function throwIfCancelled(signal: AbortSignal | undefined): void {
 }
 
 // --- Internal helpers ---
-
-/** Inputs that every block of a pass shares, made once per window of rows. */
-class PassFeeds {
-  private readonly engine: Engine
-  private readonly pass: Pass
-  private readonly cache = new Map<string, Feed>()
-
-  constructor(engine: Engine, pass: Pass) {
-    this.engine = engine
-    this.pass = pass
-  }
-
-  tokens(): Map<string, Feed> {
-    const { ids, start, shift = 0, tokenTypes } = this.pass
-    const rows = ids[0]!.length
-    const shape = [ids.length, rows]
-    const types = tokenTypes
-      ? BigInt64Array.from(tokenTypes.flat(), BigInt)
-      : new BigInt64Array(ids.length * rows)
-    return new Map<string, Feed>([
-      ['ids', { data: BigInt64Array.from(ids.flat(), BigInt), shape }],
-      ['token_types', { data: types, shape }],
-      [
-        'positions',
-        {
-          data: BigInt64Array.from(ids.flatMap((row) => row.map((_, i) => BigInt(start + shift + i)))),
-          shape,
-        },
-      ],
-    ])
-  }
-
-  bias(layer: LayerSpec, window: Window): Feed {
-    return this.cached(`bias ${layer.window} ${window.start} ${window.rows}`, () =>
-      attentionBias({
-        causal: decoderOf(this.engine.model.spec).causal,
-        window: layer.window,
-        lengths: this.pass.lengths,
-        ...window,
-      }),
-    )
-  }
-
-  rope(index: number, window: Window): { cos: Feed; sin: Feed } {
-    const make = (part: 'cos' | 'sin') =>
-      this.cached(`${part} ${index} ${window.start} ${window.rows}`, () => {
-        const { total, shift = 0, ids } = this.pass
-        const rope = this.engine.model.spec.ropes[index]!
-        const table = ropeTable(rope, window.start + shift, window.rows, total + shift)[part]
-        const data = new Float32Array(ids.length * table.length)
-        for (let item = 0; item < ids.length; item++) data.set(table, item * table.length)
-        return { data, shape: [ids.length, window.rows, table.length / window.rows] }
-      })
-    return { cos: make('cos'), sin: make('sin') }
-  }
-
-  keyPositions(window: Window): Feed {
-    return this.cached(`keys ${window.keys}`, () => ({
-      data: Float32Array.from({ length: window.keys }, (_, key) => key + (this.pass.shift ?? 0)),
-      shape: [1, 1, 1, window.keys],
-    }))
-  }
-
-  private cached(key: string, make: () => Feed): Feed {
-    const found = this.cache.get(key) ?? make()
-    this.cache.set(key, found)
-    return found
-  }
-}
 
 async function embedState(engine: Engine, pass: Pass, feeds: PassFeeds): Promise<State> {
   throwIfCancelled(pass.signal)
@@ -198,7 +135,8 @@ async function runBlock(
   const keys = pass.start + rows
   const perRow = batch * layer.nHeads * keys * 4
   // A query that looks ahead needs every key, so a bidirectional block is one chunk.
-  const chunk = causal ? Math.max(1, Math.min(rows, Math.floor(engine.scoreBudget / perRow))) : rows
+  const saving = pass.saving?.variant(index) ?? null
+  const chunk = causal && !pass.saving ? Math.max(1, Math.min(rows, Math.floor(engine.scoreBudget / perRow))) : rows
   const chunks: { window: Window; outputs: Map<string, FetchedTensor> }[] = []
   let past = pastOf(pass, layer, index)
   const needsKeyValues = pass.keepKeyValues || chunk < rows
@@ -207,19 +145,15 @@ async function runBlock(
     const size = Math.min(chunk, rows - first)
     const window = { start: pass.start + first, rows: size, keys: pass.start + first + size }
     const { hooks, slots, inputs } = wantedOf(engine, pass, index, window)
-    const given = new Map<string, Feed>([...inputs, ['bias', feeds.bias(layer, window)]])
+    const given = new Map<string, Feed>([...inputs, ...feeds.block(layer, window)])
     given.set('past_k', past.k).set('past_v', past.v)
-    if (layer.alibi) given.set(KEY_POSITIONS, feeds.keyPositions(window))
-    engine.model.spec.ropes.forEach((_, rope) => {
-      const { cos, sin } = feeds.rope(rope, window)
-      given.set(ropeInputs(rope).cos, cos).set(ropeInputs(rope).sin, sin)
-    })
     const local = { start: first, rows: size, keys: size }
     for (const [part, value] of state)
       given.set(stateInput(part), windowed(value, engine.model.state[part]!, local))
     const parts = Object.keys(engine.model.state)
     const names = [...parts, ...(needsKeyValues ? ['k', 'v'] : []), ...hooks.map((hook) => hook.name)]
-    const outputs = await runSegment(engine, index, names, slots, given)
+    const outputs = await runSegment(engine, index, [...names, ...(saving?.outputs ?? [])], slots, given, saving)
+    if (saving) pass.saving!.take(index, outputs)
     if (needsKeyValues) past = { k: asFloats(outputs.get('k')!), v: asFloats(outputs.get('v')!) }
     chunks.push({ window: { ...window, start: first, keys: window.keys }, outputs })
   }
