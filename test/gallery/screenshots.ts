@@ -27,10 +27,10 @@ interface Scene {
 const SCENES: readonly Scene[] = [
   { name: 'heads', state: '', ready: '.thumbnail-sheet' },
   { name: 'scores', state: '&tiles=scores&score=previous_token', ready: '.tile' },
-  { name: 'pattern', state: '&tab=pattern&query=16&key=10', ready: '.pattern-canvas canvas' },
+  { name: 'pattern', state: '&tab=pattern&query=36&key=7', ready: '.pattern-canvas canvas' },
   { name: 'pattern-log', state: '&tab=pattern&scale=log&bos=hide', ready: '.pattern-canvas canvas' },
   { name: 'induction', state: '&tab=induction', ready: '.arc' },
-  { name: 'ablation', state: '&ablate=zero', ready: '.prob-ablated' },
+  { name: 'ablation', state: '&ablate=zero&query=36&key=7', ready: '.prob-ablated' },
   {
     name: 'open',
     state: '',
@@ -54,7 +54,7 @@ const SCENES: readonly Scene[] = [
 ]
 
 const README: readonly { file: string; scene: string; theme: 'light' | 'dark' }[] = [
-  { file: 'heads.png', scene: 'heads', theme: 'light' },
+  { file: 'heads.png', scene: 'ablation', theme: 'light' },
   { file: 'pattern-dark.png', scene: 'pattern', theme: 'dark' },
   { file: 'induction.png', scene: 'induction', theme: 'light' },
 ]
