@@ -11,6 +11,8 @@ export interface Emitter {
   readonly constants: Constant[]
   readonly layer: LayerSpec | null
   axes(id: Id): readonly Axis[]
+  /** Makes an input of the backward graph known. */
+  declare(id: Id, axes: readonly Axis[]): void
   /** The whole numbers of a forward constant (a shape, sizes), or null. */
   intsOf(id: Id): readonly number[] | null
   /** One node with one output. */
@@ -46,6 +48,7 @@ export function createEmitter(graph: Graph, layer: LayerSpec | null): Emitter {
     constants,
     layer,
     axes: (id) => axes.get(id) ?? [],
+    declare: (id, its) => axes.set(id, its),
     intsOf(id) {
       const found = byId.get(id)
       return found?.dtype === 'i64' ? Array.from(found.data as BigInt64Array, Number) : null

@@ -1,6 +1,16 @@
 /** Gradients of elementwise operations and norms. Each rule states its derivative; sources: the chain rule. */
 import type { Node } from './builder.ts'
-import { add, type Emitter, type Id, meanLast, mul, type Rule, sub, sumLast, sumToShape } from './gradient-emitter.ts'
+import {
+  add,
+  type Emitter,
+  type Id,
+  meanLast,
+  mul,
+  type Rule,
+  sub,
+  sumLast,
+  sumToShape,
+} from './gradient-emitter.ts'
 
 const SQRT_HALF = Math.SQRT1_2
 const INV_SQRT_TAU = 1 / Math.sqrt(2 * Math.PI)

@@ -13,7 +13,10 @@ export const LINEAR: Readonly<Record<string, Rule>> = {
   FusedMatMul: (e, node, [g]) => {
     const [a, b] = node.inputs as [Id, Id]
     const alpha = node.attributes.alpha as number
-    return [product(e, g!, b, false, false, alpha, e.axes(a)), product(e, g!, a, true, false, alpha, e.axes(b))]
+    return [
+      product(e, g!, b, false, false, alpha, e.axes(a)),
+      product(e, g!, a, true, false, alpha, e.axes(b)),
+    ]
   },
   Transpose: (e, node, [g]) => {
     const perm = node.attributes.perm as readonly bigint[]
@@ -34,7 +37,9 @@ export const LINEAR: Readonly<Record<string, Rule>> = {
   Concat: (e, node, [g]) => {
     const axis = Number(node.attributes.axis)
     const [a, b] = node.inputs as [Id, Id]
-    const first = e.op('Gather', [e.op('Shape', [a], ['one']), e.ints([axis])], ['one'], { attributes: { axis: 0n } })
+    const first = e.op('Gather', [e.op('Shape', [a], ['one']), e.ints([axis])], ['one'], {
+      attributes: { axis: 0n },
+    })
     const end = e.ints([Number.MAX_SAFE_INTEGER])
     const at = e.ints([axis])
     return [
@@ -52,7 +57,10 @@ export const LINEAR: Readonly<Record<string, Rule>> = {
   Gather: (e, node, [g]) => {
     const [x, indices] = node.inputs as [Id, Id]
     const at = e.op('Unsqueeze', [indices, e.ints([-1])], [...e.axes(indices), 'one'])
-    return [e.op('ScatterND', [zerosLike(e, x), at, g!], e.axes(x), { attributes: { reduction: 'add' } }), null]
+    return [
+      e.op('ScatterND', [zerosLike(e, x), at, g!], e.axes(x), { attributes: { reduction: 'add' } }),
+      null,
+    ]
   },
   GatherElements: (e, node, [g]) => {
     const [x, indices] = node.inputs as [Id, Id]
@@ -105,9 +113,9 @@ function shapeBefore(e: Emitter, node: Node): number[] | null {
     case 'batch pos d_model':
       return target[1] === 0 ? [0, 0, -1] : null
     case 'batch pos head d_head':
-      return target[1] === 0 ? [0, 0, nHeads, dHead] : null
+      return target[1] === 0 ? [0, 0, nHeads, -1] : null
     case 'batch pos kv_head d_head':
-      return target[1] === 0 ? [0, 0, nKvHeads, dHead] : null
+      return target[1] === 0 ? [0, 0, nKvHeads, -1] : null
     case 'batch head pos d_head':
       return [0, nHeads, -1, dHead]
     case 'batch kv_head pos d_head':

@@ -56,6 +56,7 @@ export function differentiate(
   }
   const seedInputs = seeds.map((seed) => {
     const id = graph.results.get(seed)!
+    e.declare(gradName(seed), graph.axes.get(id)!)
     give(id, gradName(seed))
     return { name: gradName(seed), dtype: 'f32' as const, rank: graph.axes.get(id)!.length }
   })
@@ -95,23 +96,33 @@ export function differentiate(
 
 /**
  * The backward half alone: forward values that it reads become inputs `save.<id>`. Also says which they are, so that
- * the forward pass hands them out (as results of the same names).
+ * the forward pass hands them out (as results of the same names). Places and shapes are worked out anew from saved
+ * values: only float values are saved.
  */
-export function onSaved(forward: Graph, both: Graph, wanted: readonly string[]): { graph: Graph; saved: string[] } {
+export function onSaved(
+  forward: Graph,
+  both: Graph,
+  wanted: readonly string[],
+): { graph: Graph; saved: string[] } {
   const made = new Set(forward.nodes.flatMap((node) => node.outputs))
   const source = hookSources(forward)
-  const backward = both.nodes.slice(forward.nodes.length)
+  const whole = wholeNumbers(forward)
   const live = new Set(wanted.map((name) => both.results.get(name)!))
   const saved = new Set<string>()
   const kept: Node[] = []
-  for (const node of [...backward].reverse()) {
+  for (let i = both.nodes.length - 1; i >= 0; i--) {
+    const node = both.nodes[i]!
+    const again = i < forward.nodes.length
+    if (again && (node.domain === 'hook' || !node.outputs.some((output) => whole.has(output)))) continue
     if (!node.outputs.some((output) => live.has(output))) continue
-    const inputs = node.inputs.map((input) => source.get(input) ?? input)
-    for (const input of inputs) {
-      live.add(input)
-      if (made.has(input)) saved.add(input)
-    }
-    kept.unshift({ ...node, inputs: inputs.map((input) => (made.has(input) ? savedName(input) : input)) })
+    const inputs = node.inputs.map((input) => {
+      const id = source.get(input) ?? input
+      live.add(id)
+      if (!made.has(id) || whole.has(id)) return id
+      saved.add(id)
+      return savedName(id)
+    })
+    kept.unshift({ ...node, inputs })
   }
   const inputs = [...saved].map((id) => ({
     name: savedName(id),
@@ -123,7 +134,10 @@ export function onSaved(forward: Graph, both: Graph, wanted: readonly string[]):
 
 /** The forward graph with the saved values as results. */
 export function withSaved(forward: Graph, saved: readonly string[]): Graph {
-  return { ...forward, results: new Map([...forward.results, ...saved.map((id) => [savedName(id), id] as const)]) }
+  return {
+    ...forward,
+    results: new Map([...forward.results, ...saved.map((id) => [savedName(id), id] as const)]),
+  }
 }
 
 // --- Internal helpers ---
@@ -137,6 +151,24 @@ function hookSources(graph: Graph): Map<Id, Id> {
     source.set(node.outputs[0]!, source.get(input) ?? input)
   }
   return source
+}
+
+const INT64 = 7n
+
+/** Values that are places, counts or shapes. */
+function wholeNumbers(graph: Graph): Set<Id> {
+  const whole = new Set(
+    graph.constants.filter((constant) => constant.dtype === 'i64').map((constant) => constant.id),
+  )
+  const passed = new Set(['Reshape', 'Gather', 'Unsqueeze', 'Identity', 'Concat', 'Slice'])
+  for (const node of graph.nodes) {
+    if (node.op === 'Shape' || node.op === 'NonZero' || (node.op === 'Cast' && node.attributes.to === INT64))
+      whole.add(node.outputs[0]!)
+    else if (node.op === 'TopK') whole.add(node.outputs[1]!)
+    else if (node.domain !== 'hook' && passed.has(node.op) && whole.has(node.inputs[0]!))
+      whole.add(node.outputs[0]!)
+  }
+  return whole
 }
 
 /** Values that depend on the inputs, through operations that gradients pass. */

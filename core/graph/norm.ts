@@ -43,10 +43,12 @@ export function innerNorm(
 ): Value {
   const inputs = [x, gainOf(g, spec, perHead ? { ...weights, gain: null } : weights), biasOf(g, weights)]
   const attributes = { epsilon: spec.eps, axis: -1n }
-  const y =
+  const row: Axis[] = [...x.axes.slice(0, -1), 'one']
+  const [y] = (
     spec.kind === 'layer'
-      ? g.op('LayerNormalization', inputs, x.axes, { attributes })
-      : g.op('SimplifiedLayerNormalization', inputs.slice(0, 2), x.axes, { attributes })
+      ? g.ops('LayerNormalization', inputs, [x.axes, row, row], { attributes })
+      : g.ops('SimplifiedLayerNormalization', inputs.slice(0, 2), [x.axes, row], { attributes })
+  ) as [Value]
   return perHead ? g.op('Mul', [y, perHead], x.axes) : y
 }
 

@@ -10,8 +10,8 @@ import type { Tensor } from '../graph/tensor.ts'
 import { assemble } from './assemble.ts'
 import { type Dense, type Window, windowed } from './dense.ts'
 import type { ResolvedEdit } from './edits.ts'
-import { createPassFeeds, type PassFeeds } from './pass-feeds.ts'
 import { type Engine, runSegment, type Variant } from './engine.ts'
+import { createPassFeeds, type PassFeeds } from './pass-feeds.ts'
 import { type HookInfo, type Segment, stateInput } from './segments.ts'
 import { asFloats, type Feed, type FetchedTensor } from './session.ts'
 
@@ -136,7 +136,8 @@ async function runBlock(
   const perRow = batch * layer.nHeads * keys * 4
   // A query that looks ahead needs every key, so a bidirectional block is one chunk.
   const saving = pass.saving?.variant(index) ?? null
-  const chunk = causal && !pass.saving ? Math.max(1, Math.min(rows, Math.floor(engine.scoreBudget / perRow))) : rows
+  const chunk =
+    causal && !pass.saving ? Math.max(1, Math.min(rows, Math.floor(engine.scoreBudget / perRow))) : rows
   const chunks: { window: Window; outputs: Map<string, FetchedTensor> }[] = []
   let past = pastOf(pass, layer, index)
   const needsKeyValues = pass.keepKeyValues || chunk < rows
@@ -152,7 +153,14 @@ async function runBlock(
       given.set(stateInput(part), windowed(value, engine.model.state[part]!, local))
     const parts = Object.keys(engine.model.state)
     const names = [...parts, ...(needsKeyValues ? ['k', 'v'] : []), ...hooks.map((hook) => hook.name)]
-    const outputs = await runSegment(engine, index, [...names, ...(saving?.outputs ?? [])], slots, given, saving)
+    const outputs = await runSegment(
+      engine,
+      index,
+      [...names, ...(saving?.outputs ?? [])],
+      slots,
+      given,
+      saving,
+    )
     if (saving) pass.saving!.take(index, outputs)
     if (needsKeyValues) past = { k: asFloats(outputs.get('k')!), v: asFloats(outputs.get('v')!) }
     chunks.push({ window: { ...window, start: first, keys: window.keys }, outputs })
