@@ -78,7 +78,8 @@ export function readKeys<S extends ZodRawShape>(
   const known = new Set(Object.keys(schema.shape))
   for (const [key, neutral] of Object.entries(SWITCHES)) {
     const value = raw[key]
-    if (known.has(key) || value === undefined || value === null || neutral.includes(value)) continue
+    if (known.has(key) || value === undefined || value === null || neutral.includes(value) || isEmpty(value))
+      continue
     throw new HeadscopeError(
       'unsupported',
       `config.json: ${key} is ${JSON.stringify(value).slice(0, 60)}, but ${family} has no such switch, and ignoring it could change every number; remove it from config.json if it is left over.`,
@@ -89,6 +90,10 @@ export function readKeys<S extends ZodRawShape>(
 
 // --- Internal helpers ---
 
+function isEmpty(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0
+}
+
 /** Switches that change the maths in some family, with the values that change nothing. */
 const SWITCHES: Readonly<Record<string, readonly unknown[]>> = {
   add_cross_attention: [false],
@@ -96,24 +101,43 @@ const SWITCHES: Readonly<Record<string, readonly unknown[]>> = {
   apply_residual_connection_post_layernorm: [false],
   attention_chunk_size: [],
   attention_multiplier: [],
+  attention_sinks: [false],
   attn_logit_softcapping: [],
+  attn_temperature_tuning: [false, 0],
   clip_qkv: [],
+  do_layer_norm_before: [true],
   embedding_multiplier: [1],
   final_logit_softcapping: [],
   is_encoder_decoder: [false],
+  key_multiplier: [1],
+  kv_lora_rank: [],
+  lm_head_multiplier: [1],
   logit_scale: [1],
   logits_scaling: [1],
   mlp_only_layers: [],
+  n_routed_experts: [0],
+  new_decoder_architecture: [false],
   no_rope_layers: [],
+  normalize_embedding: [false],
   num_experts: [0],
   num_local_experts: [0],
+  parallel_attn: [false],
   partial_rotary_factor: [1],
+  q_lora_rank: [],
   qk_layernorm: [false],
+  qk_norm: [false],
   quantization_config: [],
   query_pre_attn_scalar: [],
   residual_multiplier: [1],
+  rope_interleaved: [false],
+  routed_scaling_factor: [1],
+  scale_attn_by_inverse_layer_idx: [false],
+  scale_attn_weights: [true],
+  scale_depth: [],
+  scale_emb: [1],
   scale_embedding: [false],
   use_bidirectional_attention: [false],
+  use_mrope: [false],
   use_parallel_residual: [false],
   use_qk_norm: [false],
   use_sliding_window: [false],

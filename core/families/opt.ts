@@ -3,7 +3,7 @@
  * sum (OPT-350m, whose token embeddings are also narrower than its residual stream).
  */
 import { z } from 'zod'
-import { count, flag, positive } from '../checkpoint/config.ts'
+import { count, flag } from '../checkpoint/config.ts'
 import type { RawConfig } from '../checkpoint/types.ts'
 import { attention } from '../graph/attention.ts'
 import { embed } from '../graph/embed.ts'
@@ -29,7 +29,6 @@ const CONFIG = z.object({
   activation_function: z.string().default('relu'),
   enable_bias: flag().default(true),
   layer_norm_elementwise_affine: flag().default(true),
-  layer_norm_eps: positive().nullish(),
   tie_word_embeddings: flag().default(true),
 })
 

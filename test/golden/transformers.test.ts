@@ -3,11 +3,14 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Edit, type Model, openModel } from '../../core/index.ts'
+import { errorTable } from '../support/family-table.ts'
 import { FIXTURES, idRows, readGolden, relativeError } from '../support/golden.ts'
 
 const FOLDER = join(FIXTURES, 'transformers')
 const CASES = readdirSync(FOLDER, { withFileTypes: true }).filter((entry) => entry.isDirectory())
 const TOLERANCE = 1e-4
+
+const table = errorTable('measured')
 
 /** `zero_ablation.logits.L1H3` and its like, as edits. */
 function editsOf(name: string): Edit[] | null {
@@ -41,6 +44,12 @@ describe.each(CASES.map((entry) => entry.name))('%s', (name) => {
   })
   afterAll(() => model.close())
 
+  /** The error of a tensor, kept for the table. */
+  function error(tensor: string, ours: Float32Array): number {
+    const value = relativeError(ours, golden.get(tensor)!.data as Float32Array)
+    return table.add(name, model.spec.family, tensor, value)
+  }
+
   test('opens without a warning', () => {
     expect(model.warnings).toEqual([])
   })
@@ -49,18 +58,13 @@ describe.each(CASES.map((entry) => entry.name))('%s', (name) => {
     const hooks = [...golden.keys()].filter((key) => key === 'logits' || key.startsWith('blocks.'))
     const run = await model.run(ids, { ...given, capture: hooks })
     expect(hooks.length).toBeGreaterThan(8)
-    for (const hook of hooks)
-      expect(relativeError(run.get(hook).data, golden.get(hook)!.data as Float32Array), hook).toBeLessThan(
-        TOLERANCE,
-      )
+    for (const hook of hooks) expect(error(hook, run.get(hook).data), hook).toBeLessThan(TOLERANCE)
   })
 
   const edited = [...golden.keys()].filter((key) => editsOf(key) !== null)
   test.each(edited)('%s', async (key) => {
     const run = await model.run(ids, { ...given, capture: ['logits'], edits: editsOf(key)! })
-    expect(relativeError(run.get('logits').data, golden.get(key)!.data as Float32Array)).toBeLessThan(
-      TOLERANCE,
-    )
+    expect(error(key, run.get('logits').data)).toBeLessThan(TOLERANCE)
   })
 
   const greedy = golden.get('greedy_ids')
@@ -74,5 +78,15 @@ describe.each(CASES.map((entry) => entry.name))('%s', (name) => {
       const { ids: generated } = await model.generate(prompt, { max: expected[item]!.length })
       expect(generated).toEqual(expected[item])
     }
+  })
+})
+
+describe('the table of measured errors', () => {
+  test.runIf(process.env.HEADSCOPE_WRITE_TABLE)('is written', () => {
+    table.write()
+  })
+
+  test('has a row for every checkpoint', () => {
+    expect(table.written().sort()).toEqual(CASES.map((entry) => entry.name).sort())
   })
 })

@@ -3,12 +3,14 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Model, openModel } from '../../core/index.ts'
+import { errorTable } from '../support/family-table.ts'
 import { FIXTURES, idRows, readGolden, relativeError } from '../support/golden.ts'
 
 const FOLDER = join(FIXTURES, 'variants')
 const CASES = readdirSync(FOLDER, { withFileTypes: true }).filter((entry) => entry.isDirectory())
 const TOLERANCE = 1e-4
 const PREFIX = 6
+const table = errorTable('variants')
 
 describe.each(CASES.map((entry) => entry.name))('%s', (name) => {
   const golden = readGolden('variants', name, 'golden.safetensors')
@@ -19,6 +21,12 @@ describe.each(CASES.map((entry) => entry.name))('%s', (name) => {
   })
   afterAll(() => model?.close())
 
+  /** The error of a tensor, kept for the table. */
+  function error(tensor: string, ours: Float32Array): number {
+    const value = relativeError(ours, golden.get(tensor)!.data as Float32Array)
+    return table.add(name, model.spec.family, tensor, value)
+  }
+
   test('opens without a warning, but that there is no tokenizer', () => {
     expect(model.warnings).toEqual([expect.stringContaining('tokenizer.json is missing')])
   })
@@ -26,10 +34,7 @@ describe.each(CASES.map((entry) => entry.name))('%s', (name) => {
   test('hooks and logits', async () => {
     const hooks = [...golden.keys()].filter((key) => key === 'logits' || key.startsWith('blocks.'))
     const run = await model.run(ids, { capture: hooks })
-    for (const hook of hooks)
-      expect(relativeError(run.get(hook).data, golden.get(hook)!.data as Float32Array), hook).toBeLessThan(
-        TOLERANCE,
-      )
+    for (const hook of hooks) expect(error(hook, run.get(hook).data), hook).toBeLessThan(TOLERANCE)
   })
 
   test('a shorter run, with the tables of its own length', async () => {
@@ -37,7 +42,16 @@ describe.each(CASES.map((entry) => entry.name))('%s', (name) => {
       ids.map((row) => row.slice(0, PREFIX)),
       { capture: ['logits'] },
     )
-    const reference = golden.get('prefix.logits')!.data as Float32Array
-    expect(relativeError(run.get('logits').data, reference)).toBeLessThan(TOLERANCE)
+    expect(error('prefix.logits', run.get('logits').data)).toBeLessThan(TOLERANCE)
+  })
+})
+
+describe('the table of measured errors', () => {
+  test.runIf(process.env.HEADSCOPE_WRITE_TABLE)('is written', () => {
+    table.write()
+  })
+
+  test('has a row for every checkpoint', () => {
+    expect(table.written().sort()).toEqual(CASES.map((entry) => entry.name).sort())
   })
 })
