@@ -1,6 +1,7 @@
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { splitText } from './library-repairs.ts'
 import {
   byteLevel,
   open,
@@ -11,7 +12,6 @@ import {
   withTokenizerFiles,
 } from './tokenizer.fixture.ts'
 import { checkVocab, openTokenizer } from './tokenizer.ts'
-import { splitText } from './tokenizer-library.ts'
 
 describe('B-31: splitting as the reference does', () => {
   test.each([

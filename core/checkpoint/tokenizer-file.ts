@@ -5,7 +5,7 @@
  */
 import { HeadscopeError } from '../errors.ts'
 import { readJsonFile } from './files.ts'
-import { isObject, type JsonObject, shorten, show } from './json.ts'
+import { isObject, type JsonObject, show } from './json.ts'
 import { pieceStyle } from './piece-style.ts'
 import type { PieceStyle } from './pieces.ts'
 import { type PairPart, readPairTemplate, readTemplate } from './template.ts'
@@ -121,7 +121,7 @@ export function parseTokenizerFile(json: unknown): TokenizerFile {
     before,
     after,
     pair: readPairTemplate(processors, ids),
-    warnings: [...approximations(components, json.added_tokens), ...styleWarnings],
+    warnings: [...approximations(components), ...styleWarnings],
   }
 }
 
@@ -216,19 +216,11 @@ function readUnk(model: JsonObject, ids: ReadonlyMap<string, number>): number | 
 }
 
 /** Parts that run, but not in every last detail as the reference does. */
-function approximations(components: ReadonlyMap<string, JsonObject[]>, added: unknown): string[] {
+function approximations(components: ReadonlyMap<string, JsonObject[]>): string[] {
   const warnings: string[] = []
   if (components.get('normalizer')!.some(({ type }) => type === 'Precompiled')) {
     warnings.push(
       'tokenizer.json: the normalizer Precompiled is approximated by NFKC; ids of rare characters may differ, so check the ids that are shown.',
-    )
-  }
-  const single = (Array.isArray(added) ? added : []).find(
-    (token) => isObject(token) && token.single_word === true,
-  )
-  if (single) {
-    warnings.push(
-      `tokenizer.json: the added token ${shorten(String(single.content))} asks for single_word, which is not applied; check the ids that are shown.`,
     )
   }
   return warnings

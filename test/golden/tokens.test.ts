@@ -10,10 +10,21 @@ const CASES = readdirSync(FOLDER, { withFileTypes: true }).filter((entry) => ent
 
 test.each(CASES.map((entry) => entry.name))('%s', (name) => {
   const { tokenizer, warnings } = openTokenizer(join(FOLDER, name))
-  const { text } = JSON.parse(readFileSync(join(FOLDER, name, 'golden.json'), 'utf8')) as { text: string[] }
-  const rows = idRows(readGolden('transformers', name, 'golden.safetensors').get('input_ids')!)
+  const { text } = JSON.parse(readFileSync(join(FOLDER, name, 'golden.json'), 'utf8')) as {
+    text: (string | [string, string])[]
+  }
+  const golden = readGolden('transformers', name, 'golden.safetensors')
+  const rows = idRows(golden.get('input_ids')!)
   expect(warnings).toEqual([])
-  expect(text.map((line) => tokenizer!.encode(line))).toEqual(rows)
-  const bos = tokenizer!.addsBos ? `${tokenizer!.bosToken} ` : ''
-  expect(rows.map((ids) => tokenizer!.decode(ids))).toEqual(text.map((line) => bos + line))
+  text.forEach((line, i) => {
+    if (typeof line === 'string') {
+      const bos = tokenizer!.addsBos ? `${tokenizer!.bosToken} ` : ''
+      expect(tokenizer!.encode(line)).toEqual(rows[i])
+      expect(tokenizer!.decode(rows[i]!)).toBe(bos + line)
+    } else {
+      const typeIds = idRows(golden.get('token_type_ids')!)[i]
+      expect(tokenizer!.encodePair(...line)).toEqual({ ids: rows[i], typeIds })
+      expect(tokenizer!.decode(rows[i]!)).toBe(`[CLS] ${line[0]} [SEP] ${line[1]} [SEP]`)
+    }
+  })
 })
