@@ -41,6 +41,15 @@ test('finds tensors with and without the prefix, and mixed', () => {
   expect(bound.warnings).toEqual([])
 })
 
+test('a name of older files is found, and refused beside the newer one', () => {
+  const old: TensorPlan = {
+    ...plan,
+    wanted: [{ name: 'ln.weight', formerly: 'ln.gamma', shape: [16], role: 'norm', from: 'n_embd' }],
+  }
+  expect(bindTensors(tensors({ 'ln.gamma': [16] }), old).tensors.get('ln.weight')!.name).toBe('ln.gamma')
+  expect(() => bindTensors(tensors({ 'ln.gamma': [16], 'ln.weight': [16] }), old)).toThrow('under two names')
+})
+
 test('a missing tensor is named as the file would name it', () => {
   expect(() => bindTensors(tensors({ 'ln_f.bias': [16] }), plan)).toThrow(
     'lack the tensor wte.weight of shape [40, 16] (vocab_size × n_embd)',

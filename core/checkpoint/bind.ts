@@ -27,7 +27,10 @@ export function bindTensors(
   const used = new Set<string>()
   const missing: WantedTensor[] = []
   for (const wanted of plan.wanted) {
-    const keys = prefixes.map((prefix) => prefix + wanted.name).filter((key) => tensors.has(key))
+    const names = wanted.formerly === undefined ? [wanted.name] : [wanted.name, wanted.formerly]
+    const keys = prefixes
+      .flatMap((prefix) => names.map((name) => prefix + name))
+      .filter((key) => tensors.has(key))
     if (keys.length > 1) throw twice(wanted.name, keys)
     const key = keys[0]
     if (key === undefined) {

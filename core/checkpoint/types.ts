@@ -14,12 +14,13 @@ export interface TensorEntry {
 
 /**
  * The values as they lie in the file, and the way to the tensor: seen as `shape`, with axes taken in `order` (numpy's
- * transpose), each plus `add`.
+ * transpose), each plus `add`. `rows`, with axes in order, lists runs [first, count] of rows instead.
  */
 export interface StoredForm {
   readonly shape: readonly number[]
   readonly order: readonly number[]
   readonly add?: number
+  readonly rows?: readonly (readonly [first: number, count: number])[]
 }
 
 /** config.json as parsed: a null-prototype object tree of plain JSON values. */
@@ -126,6 +127,8 @@ export interface WantedTensor {
   /** What the tensor is, for the accounting of parameters. */
   readonly role: ParameterRole
   readonly optional?: boolean
+  /** Another canonical name under which older files hold it. */
+  readonly formerly?: string
 }
 
 export type ParameterRole =

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { count, flag, oneOf, positive } from '../checkpoint/config.ts'
-import type { RawConfig } from '../checkpoint/types.ts'
+import type { RawConfig, WantedTensor } from '../checkpoint/types.ts'
 import { attention } from '../graph/attention.ts'
 import { embed } from '../graph/embed.ts'
 import { linear } from '../graph/linear.ts'
@@ -111,19 +111,19 @@ function read(config: RawConfig): FamilyModel {
           ['type_vocab_size', c.type_vocab_size],
           d,
         ),
-        ...wantNorm('embeddings.LayerNorm', d, true),
+        ...wantOldNorm('embeddings.LayerNorm', d),
         ...layers(c.num_hidden_layers, (l) => [
           ...['query', 'key', 'value'].flatMap((name) =>
             wantLinear(at(l, `attention.self.${name}`), 'attention', 'out_in', d, d, true),
           ),
           ...wantLinear(at(l, 'attention.output.dense'), 'attention', 'out_in', d, d, true),
-          ...wantNorm(at(l, 'attention.output.LayerNorm'), d, true),
+          ...wantOldNorm(at(l, 'attention.output.LayerNorm'), d),
           ...wantLinear(at(l, 'intermediate.dense'), 'mlp', 'out_in', d, width, true),
           ...wantLinear(at(l, 'output.dense'), 'mlp', 'out_in', width, d, true),
-          ...wantNorm(at(l, 'output.LayerNorm'), d, true),
+          ...wantOldNorm(at(l, 'output.LayerNorm'), d),
         ]).flat(),
         ...wantLinear(`${head}.transform.dense`, 'unembedding', 'out_in', d, d, true),
-        ...wantNorm(`${head}.transform.LayerNorm`, d, true),
+        ...wantOldNorm(`${head}.transform.LayerNorm`, d),
         { ...want(`${head}.decoder.weight`, 'unembedding', vocab, d), optional: true },
         want(`${head}.bias`, 'bias', vocab),
       ],
@@ -168,4 +168,14 @@ function read(config: RawConfig): FamilyModel {
       return unembed(g, spec, normed, { weight: matrix, bias: `${head}.bias`, orientation: 'out_in' })
     },
   }
+}
+
+// --- Internal helpers ---
+
+/** A LayerNorm whose gain and bias the first BERT files call gamma and beta. */
+function wantOldNorm(name: string, width: Size): WantedTensor[] {
+  return wantNorm(name, width, true).map((tensor) => ({
+    ...tensor,
+    formerly: tensor.name.replace(/weight$/, 'gamma').replace(/bias$/, 'beta'),
+  }))
 }

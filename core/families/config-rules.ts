@@ -78,8 +78,8 @@ export function readKeys<S extends ZodRawShape>(
   const known = new Set(Object.keys(schema.shape))
   for (const [key, neutral] of Object.entries(SWITCHES)) {
     const value = raw[key]
-    if (known.has(key) || value === undefined || value === null || neutral.includes(value) || isEmpty(value))
-      continue
+    if (known.has(key) || value === undefined || value === null || isEmpty(value)) continue
+    if (typeof neutral === 'function' ? neutral(value, raw) : neutral.includes(value)) continue
     throw new HeadscopeError(
       'unsupported',
       `config.json: ${key} is ${JSON.stringify(value).slice(0, 60)}, but ${family} has no such switch, and ignoring it could change every number; remove it from config.json if it is left over.`,
@@ -94,8 +94,10 @@ function isEmpty(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0
 }
 
+type Neutral = readonly unknown[] | ((value: unknown, config: RawConfig) => boolean)
+
 /** Switches that change the maths in some family, with the values that change nothing. */
-const SWITCHES: Readonly<Record<string, readonly unknown[]>> = {
+const SWITCHES: Readonly<Record<string, Neutral>> = {
   add_cross_attention: [false],
   alibi: [false],
   apply_residual_connection_post_layernorm: [false],
@@ -111,6 +113,7 @@ const SWITCHES: Readonly<Record<string, readonly unknown[]>> = {
   is_encoder_decoder: [false],
   key_multiplier: [1],
   kv_lora_rank: [],
+  layer_types: (value) => Array.isArray(value) && value.every((type) => type === 'full_attention'),
   lm_head_multiplier: [1],
   logit_scale: [1],
   logits_scaling: [1],
@@ -136,6 +139,7 @@ const SWITCHES: Readonly<Record<string, readonly unknown[]>> = {
   scale_depth: [],
   scale_emb: [1],
   scale_embedding: [false],
+  sliding_window: (value, config) => value === 0 || config.use_sliding_window === false,
   use_bidirectional_attention: [false],
   use_mrope: [false],
   use_parallel_residual: [false],

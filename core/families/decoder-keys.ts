@@ -82,7 +82,7 @@ export function decoderRope(
   return readRope(config, {
     theta: 10_000,
     thetaKey: 'rope_theta',
-    partial: 1,
+    partial: null,
     partialKey: 'partial_rotary_factor',
     dHead: decoderSizes(c).dHead,
     interleaved: false,

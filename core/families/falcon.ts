@@ -195,7 +195,7 @@ function falconRope(config: RawConfig, dHead: number, maxPositions: number) {
   return readRope(config, {
     theta: 10_000,
     thetaKey: 'rope_theta',
-    partial: 1,
+    partial: null,
     partialKey: 'partial_rotary_factor',
     dHead,
     interleaved: false,

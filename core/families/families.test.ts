@@ -129,6 +129,8 @@ describe('switches that are refused by name', () => {
     ['llama', 'attn_logit_softcapping', 5],
     ['llama', 'quantization_config', { quant_method: 'gptq' }],
     ['llama', 'partial_rotary_factor', 0.5],
+    ['llama', 'sliding_window', 4096],
+    ['mistral', 'layer_types', ['sliding_attention']],
     ['mistral', 'qk_layernorm', true],
     ['qwen2', 'use_qk_norm', true],
     ['gpt_neox', 'alibi', true],

@@ -147,7 +147,7 @@ export const phi3 = family('phi3', (config) => {
   const { c, warnings } = readKeys('phi3', keys, config)
   const original = config.original_max_position_embeddings ?? 4096 // the reference's default for this family
   const named = { ...config, original_max_position_embeddings: original }
-  const switches = common(named, c, warnings, { longropeNames: ['su', 'yarn'] })
+  const switches = common(named, c, warnings, { partial: 1, longropeNames: ['su', 'yarn'] })
   const { type } = switches.ropes[0]!.scaling
   if (type !== 'default' && type !== 'longrope')
     throw new HeadscopeError(

@@ -81,6 +81,7 @@ describe('settings that cannot be', () => {
     ],
     [{ rope_scaling: 5 }, 'rope_scaling must be an object'],
     [{ rope_parameters: { full_attention: { rope_theta: 5 } } }, 'full_attention'],
+    [{ rope_parameters: { partial_rotary_factor: 0.5 } }, 'rotates whole heads'],
     [{ head_dim: 7 }, 'turns pairs'],
   ])('%j', (config, words) => {
     expect(() => rope(config)).toThrow(words)

@@ -16,7 +16,8 @@ export interface RopeDefaults {
   readonly theta: number
   /** Name of the top-level key that carries theta in version 4 configs. */
   readonly thetaKey: string
-  readonly partial: number
+  /** Share of each head that is rotated; null: all of it, and another share is refused. */
+  readonly partial: number | null
   readonly partialKey: string
   readonly dHead: number
   readonly interleaved: boolean
@@ -50,19 +51,21 @@ export function readRope(config: RawConfig, defaults: RopeDefaults): ReadRope {
     nested,
     nestedKey(config),
   )
-  const pick = (inner: number | null | undefined, innerKey: string, outerKey: string, absent: number) => {
+  const pick = (within: number | null | undefined, innerKey: string, outerKey: string, absent: number) => {
     const outer = flat[outerKey]
-    if (inner && outer && inner !== outer) warnings.push(contradiction(innerKey, inner, outerKey, outer))
-    return inner ?? outer ?? absent
+    if (within && outer && within !== outer) warnings.push(contradiction(innerKey, within, outerKey, outer))
+    return within ?? outer ?? absent
   }
   const { thetaKey, partialKey } = defaults
   const theta = pick(own.rope_theta, `${innerName(config)}.rope_theta`, thetaKey, defaults.theta)
-  const partial = pick(
-    own.partial_rotary_factor,
-    `${innerName(config)}.partial_rotary_factor`,
-    partialKey,
-    defaults.partial,
-  )
+  const { partial_rotary_factor: inner } = own
+  if (defaults.partial === null && inner && inner !== 1)
+    throw new HeadscopeError(
+      'unsupported',
+      `${nestedKey(config)}: partial_rotary_factor is ${inner}, but this family rotates whole heads; this checkpoint cannot be run exactly, so it is not opened.`,
+    )
+  const partialName = `${innerName(config)}.partial_rotary_factor`
+  const partial = defaults.partial === null ? 1 : pick(inner, partialName, partialKey, defaults.partial)
   const dims = Math.trunc(defaults.dHead * partial)
   if (dims < 2 || dims % 2 !== 0 || dims > defaults.dHead)
     throw new HeadscopeError(

@@ -7,7 +7,10 @@ import { errorTable } from '../support/family-table.ts'
 import { FIXTURES, idRows, readGolden, relativeError } from '../support/golden.ts'
 
 const FOLDER = join(FIXTURES, 'variants')
-const CASES = readdirSync(FOLDER, { withFileTypes: true }).filter((entry) => entry.isDirectory())
+const LONG = 'neox-key-bias-2048'
+const CASES = readdirSync(FOLDER, { withFileTypes: true }).filter(
+  (entry) => entry.isDirectory() && entry.name !== LONG,
+)
 const TOLERANCE = 1e-4
 const PREFIX = 6
 const table = errorTable('variants')
@@ -45,6 +48,35 @@ describe.each(CASES.map((entry) => entry.name))('%s', (name) => {
     expect(error('prefix.logits', run.get('logits').data)).toBeLessThan(TOLERANCE)
   })
 })
+
+test('2,048 positions and key biases of norm 300: as near to float64 as the reference in float32', async () => {
+  const golden = readGolden('variants', LONG, 'golden.safetensors')
+  const model = await openModel(join(FOLDER, LONG))
+  const run = await model.run(idRows(golden.get('input_ids')!), { capture: ['logits'], top: 0 })
+  await model.close()
+  const reference = golden.get('last.logits')!.data as Float32Array
+  const ours = run.get('logits').data
+  expect(relativeError(ours.subarray(ours.length - reference.length), reference)).toBeLessThan(TOLERANCE)
+})
+
+describe.each(['llama-dynamic', 'llama-longrope', 'phi3-longrope'])(
+  '%s, while it grows past its table',
+  (name) => {
+    test('each new token is what a run of the text so far says', async () => {
+      const model = await openModel(join(FOLDER, name))
+      const prompt = idRows(readGolden('variants', name, 'golden.safetensors').get('input_ids')!)[0]!.slice(
+        0,
+        PREFIX,
+      )
+      const { ids } = await model.generate(prompt, { max: 8 })
+      for (const [step, id] of ids.entries()) {
+        const run = await model.run([...prompt, ...ids.slice(0, step)], { top: 1 })
+        expect(run.items[0]!.positions.at(-1)!.top[0]!.id).toBe(id)
+      }
+      await model.close()
+    })
+  },
+)
 
 describe('the table of measured errors', () => {
   test.runIf(process.env.HEADSCOPE_WRITE_TABLE)('is written', () => {

@@ -43,26 +43,32 @@ export function errorTable(table: string) {
       const text = readFileSync(README, 'utf8')
       const [begin, end] = marks(table)
       const kinds = KINDS.filter((kind) => [...rows.values()].some(({ row }) => row.has(kind)))
-      const head = [
-        `| checkpoint | family | ${kinds.join(' | ')} |`,
-        `|---|---|${kinds.map(() => '---').join('|')}|`,
-      ]
-      const body = [...rows].map(([name, { family, row }]) => {
-        const cells = kinds.map((kind) => row.get(kind)?.toExponential(1) ?? '')
-        return `| \`${name}\` | ${family} | ${cells.join(' | ')} |`
-      })
+      const cells = [...rows].map(([name, { family, row }]) => [
+        `\`${name}\``,
+        family,
+        ...kinds.map((kind) => row.get(kind)?.toExponential(1) ?? ''),
+      ])
+      const lines = aligned([['checkpoint', 'family', ...kinds], ...cells])
       const before = text.slice(0, text.indexOf(begin))
-      writeFileSync(
-        README,
-        `${before}${[begin, ...head, ...body].join('\n')}\n${text.slice(text.indexOf(end))}`,
-      )
+      writeFileSync(README, `${before}${[begin, ...lines].join('\n')}\n${text.slice(text.indexOf(end))}`)
     },
     /** Names of the checkpoints that the README has a row for. */
     written(): string[] {
       const text = readFileSync(README, 'utf8')
       const [begin, end] = marks(table)
       const own = text.slice(text.indexOf(begin), text.indexOf(end))
-      return Array.from(own.matchAll(/^\| `([^`]+)` \|/gm), (match) => match[1]!)
+      return Array.from(own.matchAll(/^\| `([^`]+)` *\|/gm), (match) => match[1]!)
     },
   }
+}
+
+// --- Internal helpers ---
+
+/** Rows of a markdown table, its columns of one width, as the formatter would have it. */
+function aligned(table: readonly (readonly string[])[]): string[] {
+  const widths = table[0]!.map((_, column) => Math.max(...table.map((row) => row[column]!.length)))
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell, i) => cell.padEnd(widths[i]!)).join(' | ')} |`
+  const [head, ...body] = table
+  return [line(head!), line(widths.map((width) => '-'.repeat(width))), ...body.map(line)]
 }
