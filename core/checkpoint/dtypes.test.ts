@@ -30,3 +30,29 @@ test('F64 rounds to the nearest float32', () => {
   decodeFloats('F64', new Uint8Array(Float64Array.of(0.1, 1e300, -3).buffer), out)
   expect([...out]).toEqual([Math.fround(0.1), Number.POSITIVE_INFINITY, -3])
 })
+
+test('every F8_E5M2 pattern is the upper half of a float16', () => {
+  const out = new Float32Array(256)
+  decodeFloats(
+    'F8_E5M2',
+    Uint8Array.from({ length: 256 }, (_, i) => i),
+    out,
+  )
+  expect([...out]).toEqual(Array.from({ length: 256 }, (_, bits) => byDefinition(bits << 8, 5, 10)))
+})
+
+test('every F8_E4M3 pattern: bias 7, no infinity, all ones are NaN', () => {
+  const out = new Float32Array(256)
+  decodeFloats(
+    'F8_E4M3',
+    Uint8Array.from({ length: 256 }, (_, i) => i),
+    out,
+  )
+  const want = Array.from({ length: 256 }, (_, bits) => {
+    const [sign, exponent, fraction] = [bits >> 7 ? -1 : 1, (bits >> 3) & 15, bits & 7]
+    if (exponent === 15 && fraction === 7) return Number.NaN
+    return sign * (exponent === 0 ? (fraction / 8) * 2 ** -6 : (1 + fraction / 8) * 2 ** (exponent - 7))
+  })
+  expect([...out]).toEqual(want)
+  expect(Math.max(...out.filter(Number.isFinite))).toBe(448)
+})

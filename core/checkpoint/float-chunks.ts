@@ -57,12 +57,12 @@ function* straight(entry: TensorEntry, read: Read): Chunks {
 }
 
 /** Axes that keep their place at the end move as one run of values. */
-function* reordered(entry: TensorEntry, { shape, order }: StoredForm, read: Read): Chunks {
-  let kept = shape.length
-  while (kept > 0 && order[kept - 1] === kept - 1) kept--
+function* reordered(entry: TensorEntry, { shape, order, rows }: StoredForm, read: Read): Chunks {
+  let kept = rows ? 1 : shape.length
+  while (!rows && kept > 0 && order[kept - 1] === kept - 1) kept--
   const run = size(shape.slice(kept))
   const block = blockOf(entry.dtype)
-  const sources = runPlaces(shape.slice(0, kept), order.slice(0, kept))
+  const sources = rows ? rowPlaces(rows) : runPlaces(shape.slice(0, kept), order.slice(0, kept))
   if (run % block.values !== 0) {
     yield* gathered(entry, run, sources)
     return
@@ -116,8 +116,14 @@ function runPlaces(shape: readonly number[], order: readonly number[]): Float64A
   return places
 }
 
-function inOrder({ order }: StoredForm): boolean {
-  return order.every((axis, i) => axis === i)
+function rowPlaces(rows: NonNullable<StoredForm['rows']>): Float64Array {
+  return Float64Array.from(
+    rows.flatMap(([first, count]) => Array.from({ length: count }, (_, i) => first + i)),
+  )
+}
+
+function inOrder({ order, rows }: StoredForm): boolean {
+  return rows === undefined && order.every((axis, i) => axis === i)
 }
 
 function size(shape: readonly number[]): number {

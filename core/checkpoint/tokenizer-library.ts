@@ -16,6 +16,7 @@ interface Parts {
   readonly pre_tokenizer: ((text: string, options: { section_index: number }) => string[]) | null
   readonly model: ((words: readonly string[]) => string[]) & {
     readonly tokens_to_ids: ReadonlyMap<string, number>
+    readonly unk_token_id?: number
   }
 }
 

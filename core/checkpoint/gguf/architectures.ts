@@ -3,12 +3,14 @@
  * config keys, and what the converter did to its weights. A further one is a few lines of the table at the end.
  * Sources: llama.cpp's conversion classes (what is permuted, transposed or shifted) and gguf-py's tensor names.
  */
-import type { RawConfig, StoredForm } from '../types.ts'
-import type { GgufHeader } from './header.ts'
+import type { RawConfig } from '../types.ts'
+import { base, experts, type GgufFacts, gemma, headWidth, layerNorm, rms, windowed } from './config-keys.ts'
 import type { Settings } from './metadata.ts'
 import {
   BLOOM_NAMES,
   EXPERT_NAMES,
+  FALCON_NAMES,
+  FALCON_TWO_NORMS,
   GEMMA2_NAMES,
   GPT2_NAMES,
   LLAMA_NAMES,
@@ -21,121 +23,13 @@ import {
   STARCODER2_NAMES,
 } from './names.ts'
 import { ratio, ropeConfig } from './rope.ts'
+import { type FormOf, fusedByGroup, fusedByHead, pairs, shiftedGains, transposed } from './stored-forms.ts'
 
 export interface Architecture {
-  readonly names: NameTable
+  readonly names: NameTable | ((s: Settings) => NameTable)
   config(file: GgufFacts): RawConfig
-  /** How a tensor lies in the file, where that differs from transformers. `shape` is the stored one. */
-  stored?(stem: string, suffix: string, shape: readonly number[], s: Settings): StoredForm | null
-}
-
-/** What a config is made from. */
-export interface GgufFacts {
-  readonly header: GgufHeader
-  readonly s: Settings
-  readonly vocabSize: number
-}
-
-/** The width of a head. */
-function headWidth(s: Settings): number {
-  return s.maybeCount('attention.key_length') ?? s.count('embedding_length') / s.count('attention.head_count')
-}
-
-/** Keys that decoders of Llama's shape share. */
-function base({ header, s, vocabSize }: GgufFacts): RawConfig {
-  const heads = s.count('attention.head_count')
-  const width = s.maybeCount('attention.key_length')
-  return {
-    vocab_size: vocabSize,
-    hidden_size: s.count('embedding_length'),
-    num_hidden_layers: s.count('block_count'),
-    num_attention_heads: heads,
-    num_key_value_heads: s.maybeCount('attention.head_count_kv') ?? heads,
-    intermediate_size: s.count('feed_forward_length'),
-    max_position_embeddings: s.count('context_length'),
-    tie_word_embeddings: !s.holds('output.weight'),
-    ...(width === null ? {} : { head_dim: width }),
-    ...ropeConfig(header, s, headWidth(s)),
-  }
-}
-
-const rms = (s: Settings) => ({ rms_norm_eps: s.maybeNumber('attention.layer_norm_rms_epsilon') ?? 1e-5 })
-const layerNorm = (s: Settings) => s.maybeNumber('attention.layer_norm_epsilon') ?? 1e-5
-
-/** q and k rows [head, 2, d/2] were written as [head, d/2, 2], so that neighbours turn together. */
-function pairs(stem: string, _suffix: string, shape: readonly number[], s: Settings): StoredForm | null {
-  if (stem !== 'blk.#.attn_q' && stem !== 'blk.#.attn_k') return null
-  const queries = s.count('attention.head_count')
-  const heads = stem === 'blk.#.attn_q' ? queries : (s.maybeCount('attention.head_count_kv') ?? queries)
-  const [rows = 1, ...rest] = shape
-  const half = rows / heads / 2
-  if (!Number.isSafeInteger(half)) return null // the shape is wrong, and binding says so
-  return { shape: [heads, half, 2, ...rest], order: [0, 2, 1, ...rest.map((_, i) => 3 + i)] }
-}
-
-/** Fused rows [head, 3, d] were written as [3, head, d]. */
-function fusedByHead(
-  stem: string,
-  _suffix: string,
-  shape: readonly number[],
-  s: Settings,
-): StoredForm | null {
-  if (stem !== 'blk.#.attn_qkv') return null
-  const heads = s.count('attention.head_count')
-  const [rows = 1, ...rest] = shape
-  const width = rows / heads / 3
-  if (!Number.isSafeInteger(width)) return null
-  return { shape: [3, heads, width, ...rest], order: [1, 0, 2, ...rest.map((_, i) => 3 + i)] }
-}
-
-/** Conv1D weights [in, out] were written as [out, in]. */
-function transposed(stem: string, suffix: string, shape: readonly number[]): StoredForm | null {
-  const matrix = /^blk\.#\.(attn_qkv|attn_output|ffn_up|ffn_down)$/.test(stem) && suffix === '.weight'
-  return matrix && shape.length === 2 ? { shape, order: [1, 0] } : null
-}
-
-/** Gains 1 + w were written for w. */
-function shiftedGains(stem: string, suffix: string, shape: readonly number[]): StoredForm | null {
-  if (!stem.endsWith('norm') || suffix !== '.weight') return null
-  return { shape, order: shape.map((_, i) => i), add: -1 }
-}
-
-function experts(s: Settings): RawConfig {
-  return {
-    num_experts: s.count('expert_count'),
-    num_experts_per_tok: s.count('expert_used_count'),
-    moe_intermediate_size: s.maybeCount('expert_feed_forward_length') ?? s.count('feed_forward_length'),
-  }
-}
-
-function gemma(file: GgufFacts, type: string): RawConfig {
-  const { s } = file
-  const caps = {
-    attn_logit_softcapping: s.maybeNumber('attn_logit_softcapping'),
-    final_logit_softcapping: s.maybeNumber('final_logit_softcapping'),
-  }
-  return {
-    ...base(file),
-    model_type: type,
-    ...rms(s),
-    hidden_act: 'gelu_pytorch_tanh',
-    hidden_activation: 'gelu_pytorch_tanh',
-    ...(type === 'gemma' ? {} : caps),
-  }
-}
-
-/** Gemma 2 and 3: windows in some layers; the score's scale is not in the file, llama.cpp knows it by the size. */
-function windowed(s: Settings, largest: number, isFull: (layer: number) => boolean): RawConfig {
-  const layers = s.count('block_count')
-  const scalar =
-    layers === largest ? s.count('embedding_length') / s.count('attention.head_count') : headWidth(s)
-  return {
-    query_pre_attn_scalar: scalar,
-    sliding_window: s.maybeCount('attention.sliding_window') ?? 4096,
-    layer_types: Array.from({ length: layers }, (_, l) =>
-      isFull(l) ? 'full_attention' : 'sliding_attention',
-    ),
-  }
+  /** How a tensor lies in the file, where that differs from transformers. */
+  readonly stored?: FormOf
 }
 
 const llama: Architecture = {
@@ -221,12 +115,38 @@ const bloom: Architecture = {
   }),
 }
 
+const falcon: Architecture = {
+  names: (s) => (s.holds('blk.0.attn_norm_2.weight') ? FALCON_TWO_NORMS : FALCON_NAMES),
+  stored: fusedByGroup,
+  config: (file) => {
+    const { s } = file
+    const { num_key_value_heads: groups, intermediate_size: width, ...shared } = base(file)
+    const twoNorms = s.holds('blk.0.attn_norm_2.weight')
+    const isNew = twoNorms || groups !== 1
+    return {
+      ...shared,
+      model_type: 'falcon',
+      num_kv_heads: groups,
+      ffn_hidden_size: width,
+      layer_norm_epsilon: layerNorm(s),
+      activation: 'gelu',
+      alibi: false,
+      bias: s.holds('blk.0.attn_qkv.bias'),
+      multi_query: true,
+      parallel_attn: true,
+      new_decoder_architecture: isNew,
+      num_ln_in_parallel_attn: isNew ? (twoNorms ? 2 : 1) : null,
+    }
+  },
+}
+
 /** By `general.architecture`. */
 export const ARCHITECTURES: ReadonlyMap<string, Architecture> = new Map<string, Architecture>([
   ['llama', llama],
   ['gpt2', gpt2],
   ['gptneox', gptneox],
   ['bloom', bloom],
+  ['falcon', falcon],
   [
     'qwen2',
     {

@@ -100,6 +100,15 @@ export const BLOOM_NAMES: NameTable = {
   'blk.#.ffn_down': 'transformer.h.#.mlp.dense_4h_to_h',
 }
 
+export const FALCON_NAMES: NameTable = BLOOM_NAMES
+
+/** One norm for attention, one for the MLP beside it. */
+export const FALCON_TWO_NORMS: NameTable = {
+  ...BLOOM_NAMES,
+  'blk.#.attn_norm': 'transformer.h.#.ln_mlp',
+  'blk.#.attn_norm_2': 'transformer.h.#.ln_attn',
+}
+
 export const PHI_NAMES: NameTable = {
   ...LLAMA_NAMES,
   output_norm: 'model.final_layernorm',

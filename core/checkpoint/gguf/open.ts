@@ -10,7 +10,7 @@ import type { Checkpoint, RawConfig, TensorEntry } from '../types.ts'
 import { ARCHITECTURES, type Architecture } from './architectures.ts'
 import { type GgufHeader, readGgufHeader } from './header.ts'
 import { type Settings, settingsOf, showValue } from './metadata.ts'
-import { fileNameOf, parseName } from './names.ts'
+import { fileNameOf, type NameTable, parseName } from './names.ts'
 import { openGgufTokenizer } from './tokenizer.ts'
 
 /** Reads everything about a GGUF file but its tensor data. @throws HeadscopeError naming the file and the rule */
@@ -27,10 +27,12 @@ export function openGguf(path: string): Checkpoint {
     architecture.config({ header, s: settings, vocabSize }),
   )
   const turns = 'rope_theta' in config || 'rotary_pct' in config
+  const names = typeof architecture.names === 'function' ? architecture.names(settings) : architecture.names
   const tensors = new Map<string, TensorEntry>()
   for (const entry of header.tensors.values()) {
     if (SETTINGS.test(entry.name) && turns) continue
-    for (const [canonical, renamed] of rename(entry, architecture, settings)) tensors.set(canonical, renamed)
+    for (const [canonical, renamed] of rename(entry, names, architecture, settings))
+      tensors.set(canonical, renamed)
   }
   const { tokenizer, problem, warnings } = openGgufTokenizer(header)
   return {
@@ -44,7 +46,7 @@ export function openGguf(path: string): Checkpoint {
       .map((kind) => header.metadata.get(`tokenizer.ggml.${kind}_token_id`))
       .filter((id, i, all): id is number => Number.isSafeInteger(id) && all.indexOf(id) === i),
     warnings: [...unreadWarning(header, settings), ...(problem === null ? [] : [problem]), ...warnings],
-    fileName: (canonical) => fileNameOf(architecture.names, canonical),
+    fileName: (canonical) => fileNameOf(names, canonical),
   }
 }
 
@@ -77,13 +79,18 @@ function refuseSplit({ metadata, label }: GgufHeader): void {
 const SETTINGS = /^rope_(freqs|factors_(long|short))\.weight$/
 
 /** One entry under its transformers name; fused experts and projections become one entry each. */
-function rename(entry: TensorEntry, architecture: Architecture, s: Settings): [string, TensorEntry][] {
+function rename(
+  entry: TensorEntry,
+  names: NameTable,
+  architecture: Architecture,
+  s: Settings,
+): [string, TensorEntry][] {
   const { stem, layer, suffix } = parseName(entry.name)
   const stored = architecture.stored?.(stem, suffix, entry.shape, s) ?? null
-  const target = Object.hasOwn(architecture.names, stem) ? architecture.names[stem]! : null
+  const target = Object.hasOwn(names, stem) ? names[stem]! : null
   if (target === null) {
-    if (stem === 'blk.#.attn_qkv' && Object.hasOwn(architecture.names, 'blk.#.attn_q')) {
-      return splitRows(entry, architecture, s)
+    if (stem === 'blk.#.attn_qkv' && Object.hasOwn(names, 'blk.#.attn_q')) {
+      return splitRows(entry, names, s)
     }
     return [[entry.name, entry]]
   }
@@ -113,7 +120,7 @@ function expertEntries(entry: TensorEntry, name: string): [string, TensorEntry][
 }
 
 /** Fused rows [q | k | v] of an architecture that has them apart. */
-function splitRows(entry: TensorEntry, architecture: Architecture, s: Settings): [string, TensorEntry][] {
+function splitRows(entry: TensorEntry, names: NameTable, s: Settings): [string, TensorEntry][] {
   const { layer, suffix } = parseName(entry.name)
   const heads = s.count('attention.head_count')
   const kv = s.maybeCount('attention.head_count_kv') ?? heads
@@ -126,7 +133,7 @@ function splitRows(entry: TensorEntry, architecture: Architecture, s: Settings):
     const n = (part === 'q' ? heads : kv) * width
     const piece = { ...entry, shape: [n, ...rest], offset: entry.offset + at * rowBytes, bytes: n * rowBytes }
     at += n
-    return [architecture.names[`blk.#.attn_${part}`]!.replace('#', layer) + suffix, piece]
+    return [names[`blk.#.attn_${part}`]!.replace('#', layer) + suffix, piece]
   })
 }
 
