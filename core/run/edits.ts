@@ -41,7 +41,9 @@ export async function resolveEdits(edits: readonly Edit[], context: EditContext)
     const hook = findHook(edit, context)
     const region = regionOf(edit, hook, context)
     regions.push({ edit, hook, region })
-    resolved.push(await resolve(edit, hook, region, context))
+    const done = await resolve(edit, hook, region, context)
+    refuseNoExpert(done, edit, context)
+    resolved.push(done)
   }
   refuseEmptyRows(regions, context)
   return resolved
@@ -308,6 +310,20 @@ function resized(dense: Dense, shape: readonly number[]): Dense {
   }
   copy(0, 0, 0)
   return { data, shape }
+}
+
+/** Refuses numbers of experts that do not exist: an edit of the chosen ones sets whole numbers. */
+function refuseNoExpert({ hook, kind, value }: ResolvedEdit, edit: Edit, context: EditContext): void {
+  if (!hook.name.endsWith('hook_expert_indices')) return
+  const { count } = decoderOf(context.spec).layers[hook.segment as number]!.experts!
+  const noOp = kind === 'scale' ? 1 : 0
+  const fits = (number: number) =>
+    kind === 'set' ? Number.isInteger(number) && number >= 0 && number < count : number === noOp
+  if (value.data.every(fits)) return
+  throw new HeadscopeError(
+    'bad-edit',
+    `The edit of ${edit.hook} would choose an expert that does not exist; set whole numbers from 0 to ${count - 1}.`,
+  )
 }
 
 /** Refuses knockouts that leave a query of some head without any key: its row would be 0 / 0. */

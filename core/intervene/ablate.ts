@@ -1,0 +1,213 @@
+/**
+ * Ablation: what the metric loses without a head, an MLP, a layer or a position. zero: the output is 0; mean: its mean
+ * over a corpus (position by position or over all positions; corpus and n are said); resample: its value on another
+ * prompt of the same length. The ablation point of a head is z, so the bias b_O stays.
+ *
+ * zero and mean ablations are off the model's distribution to a degree; see Heimersheim and Nanda 2404.15255.
+ */
+import { HeadscopeError } from '../errors.ts'
+import { blockHook } from '../graph/hook-names.ts'
+import { decoderOf } from '../graph/model-spec.ts'
+import { sizeOf, type Tensor } from '../graph/tensor.ts'
+import type { Dense } from '../run/dense.ts'
+import type { Engine } from '../run/engine.ts'
+import { type Metric, resolveMetric } from '../run/metrics.ts'
+import type { Model } from '../run/model.ts'
+import { runPass } from '../run/pass.ts'
+import { checkPrompts } from '../run/prompts.ts'
+import type { HookInfo } from '../run/segments.ts'
+import { requireCausal, sweepBase } from './base.ts'
+import { collectCells, finiteOr, modeFor } from './collect.ts'
+import { estimateSweep, type SweepCell } from './sweep.ts'
+import type { AblationCell, Cell, SweepEstimate, SweepOptions } from './types.ts'
+
+export type AblateOver = 'heads' | 'mlps' | 'layers' | 'positions'
+export type AblateKind = 'zero' | 'mean' | 'resample'
+
+export interface AblateOptions extends SweepOptions<AblationCell> {
+  readonly over: AblateOver
+  readonly kind: AblateKind
+  readonly metric: Metric
+  /** mean: the corpus; resample: one prompt of the same length. */
+  readonly reference?: readonly (readonly number[])[]
+  /** mean: over all positions, or position by position (prompts of one length). */
+  readonly meanOver?: 'all' | 'pos'
+  readonly onEstimate?: (estimate: SweepEstimate) => void
+}
+
+export interface Ablated {
+  readonly base: number
+  readonly cells: readonly AblationCell[]
+  readonly settings: {
+    readonly over: AblateOver
+    readonly kind: AblateKind
+    readonly metric: Metric
+    /** Prompts and positions behind a mean. */
+    readonly reference: { readonly prompts: number; readonly positions: number } | null
+  }
+  readonly warnings: readonly string[]
+}
+
+/** Throws `bad-edit`, `bad-prompt` or `bad-request` before anything runs, `cancelled` by the signal. */
+export async function ablate(model: Model, ids: readonly number[], options: AblateOptions): Promise<Ablated> {
+  requireCausal(model, 'Ablation')
+  const warnings = checkPrompts([ids], model.spec)
+  const metric = resolveMetric(options.metric, [ids], model.spec.dVocab, model.tokenizer)
+  const places = placesOf(model, options.over, ids.length)
+  const engine = model.engine(options.mode ?? modeFor(places.length))
+  const hooks = new Map(engine.hooks.map((hook) => [hook.name, hook]))
+  const targets = [...new Set(places.flatMap((place) => place.hooks))]
+  const values = await replacements(engine, ids, targets, options)
+  const cells = places.map(({ key, hooks: names }): SweepCell<Place> => {
+    const edits = names.map((name) => {
+      const hook = hooks.get(name)!
+      return { hook, head: key.head ?? null, pos: key.pos ?? null, value: values.of(hook) }
+    })
+    return { key, layer: key.layer, pos: key.pos ?? 0, edits }
+  })
+  const base = await sweepBase(engine, ids, metric, options.signal)
+  options.onEstimate?.(estimateSweep(engine, cells, base))
+  const finish = (place: Place, value: number): AblationCell => {
+    const found = finiteOr(value)
+    return { ...place, ...found, delta: found.value === null ? null : value - base.value }
+  }
+  return {
+    base: base.value,
+    cells: await collectCells(engine, base, cells, metric, finish, options),
+    settings: { over: options.over, kind: options.kind, metric: options.metric, reference: values.reference },
+    warnings,
+  }
+}
+
+// --- Internal helpers ---
+
+type Place = Pick<Cell, 'layer' | 'head' | 'pos'>
+
+interface Target {
+  readonly key: Place
+  readonly hooks: readonly string[]
+}
+
+/** Every place of a sweep and the hooks whose values it replaces. */
+function placesOf(model: Model, over: AblateOver, length: number): Target[] {
+  const { layers } = decoderOf(model.spec)
+  const written = (layer: number) => [blockHook(layer, 'hook_attn_out'), blockHook(layer, 'hook_mlp_out')]
+  return layers.flatMap((spec, layer): Target[] => {
+    switch (over) {
+      case 'heads':
+        return range(spec.nHeads).map((head) => ({
+          key: { layer, head },
+          hooks: [blockHook(layer, 'attn.hook_z')],
+        }))
+      case 'mlps':
+        return [{ key: { layer }, hooks: [blockHook(layer, 'hook_mlp_out')] }]
+      case 'layers':
+        return [{ key: { layer }, hooks: written(layer) }]
+      case 'positions':
+        return range(length).map((pos) => ({ key: { layer, pos }, hooks: written(layer) }))
+      default:
+        throw new HeadscopeError(
+          'bad-request',
+          `"${String(over)}" is not something to ablate over; use heads, mlps, layers or positions.`,
+        )
+    }
+  })
+}
+
+/** The values that go in the place of each hook. */
+async function replacements(
+  engine: Engine,
+  ids: readonly number[],
+  names: readonly string[],
+  options: AblateOptions,
+) {
+  const hooks = engine.hooks.filter((hook) => names.includes(hook.name))
+  if (options.kind === 'zero') {
+    const zero = (hook: HookInfo): Dense => ({ data: new Float32Array(1), shape: hook.axes.map(() => 1) })
+    const values = new Map(hooks.map((hook) => [hook.name, zero(hook)]))
+    return { of: (hook: HookInfo) => values.get(hook.name)!, reference: null }
+  }
+  const reference = options.reference ?? []
+  if (options.kind === 'resample') {
+    const [other] = reference
+    if (reference.length !== 1 || other!.length !== ids.length)
+      throw new HeadscopeError(
+        'bad-request',
+        `resample takes values from one other prompt of the same length (${ids.length} tokens), but the reference holds ${reference.length === 1 ? `one of ${other!.length}` : `${reference.length} prompts`}.`,
+      )
+    const sums = await accumulate(engine, reference, hooks, 'pos', options.signal)
+    return { ...sums, reference: { prompts: 1, positions: ids.length } }
+  }
+  if (options.kind !== 'mean')
+    throw new HeadscopeError(
+      'bad-request',
+      `"${String(options.kind)}" is not an ablation; use zero, mean or resample.`,
+    )
+  if (reference.length === 0)
+    throw new HeadscopeError(
+      'bad-request',
+      'A mean needs a corpus, but the reference is empty; give at least one prompt.',
+    )
+  const over = options.meanOver ?? 'all'
+  if (over === 'pos' && reference.some((prompt) => prompt.length !== ids.length))
+    throw new HeadscopeError(
+      'bad-request',
+      `A mean position by position needs reference prompts of the prompt's length (${ids.length} tokens); use the mean over all positions, or prompts of that length.`,
+    )
+  return accumulate(engine, reference, hooks, over, options.signal)
+}
+
+/** Mean of each hook over prompts, and over positions where `over` is all. */
+async function accumulate(
+  engine: Engine,
+  prompts: readonly (readonly number[])[],
+  hooks: readonly HookInfo[],
+  over: 'all' | 'pos',
+  signal: AbortSignal | undefined,
+) {
+  checkPrompts(prompts, engine.model.spec)
+  const sums = new Map<string, { data: Float64Array; shape: number[] }>()
+  let positions = 0
+  for (const ids of prompts) {
+    positions += ids.length
+    await runPass(engine, {
+      ids: [ids],
+      lengths: [ids.length],
+      start: 0,
+      total: ids.length,
+      wanted: new Set(hooks.map((hook) => hook.name)),
+      edits: [],
+      signal,
+      onTensor: (hook, tensor) => addInto(sums, hook.name, tensor, over),
+    })
+  }
+  const count = over === 'all' ? positions : prompts.length
+  const values = new Map(
+    [...sums].map(([name, { data, shape }]) => [
+      name,
+      { data: Float32Array.from(data, (sum) => sum / count), shape },
+    ]),
+  )
+  return {
+    of: (hook: HookInfo): Dense => values.get(hook.name)!,
+    reference: { prompts: prompts.length, positions },
+  }
+}
+
+function addInto(
+  sums: Map<string, { data: Float64Array; shape: number[] }>,
+  name: string,
+  tensor: Tensor,
+  over: 'all' | 'pos',
+): void {
+  const [, rows, ...rest] = tensor.shape as [number, number, ...number[]]
+  const shape = [1, over === 'all' ? 1 : rows, ...rest]
+  const sum = sums.get(name) ?? { data: new Float64Array(sizeOf(shape)), shape }
+  const width = sizeOf(rest)
+  for (let i = 0; i < tensor.data.length; i++) sum.data[over === 'all' ? i % width : i]! += tensor.data[i]!
+  sums.set(name, sum)
+}
+
+function range(count: number): number[] {
+  return Array.from({ length: count }, (_, i) => i)
+}

@@ -1,0 +1,91 @@
+/**
+ * What a sweep stands on: the base run with its residuals at block borders and its keys and values, captures of a
+ * source run where values come from, and the metric on both.
+ */
+import { HeadscopeError } from '../errors.ts'
+import type { Tensor } from '../graph/tensor.ts'
+import { slice } from '../run/dense.ts'
+import type { Engine } from '../run/engine.ts'
+import { type MetricRows, metricValue, type ResolvedMetric } from '../run/metrics.ts'
+import type { Model } from '../run/model.ts'
+import { runPass, type State } from '../run/pass.ts'
+import { logitsOf } from '../run/predictions.ts'
+import { type BaseRun, baseRun } from '../run/restart.ts'
+
+export interface SweepBase {
+  readonly run: BaseRun
+  readonly value: number
+  /** Logits of the metric's rows: the unedited run, for kl. */
+  readonly rows: MetricRows
+  /** Seconds of the base run. */
+  readonly seconds: number
+}
+
+/** Runs one prompt unedited and keeps what restarts need. */
+export async function sweepBase(
+  engine: Engine,
+  ids: readonly number[],
+  metric: ResolvedMetric,
+  signal?: AbortSignal,
+): Promise<SweepBase> {
+  const started = performance.now()
+  const run = await baseRun(engine, [ids], signal)
+  const rows = await metricRows(engine, run.borders.at(-1)!, metric)
+  const seconds = (performance.now() - started) / 1000
+  return { run, value: metricValue(metric, rows, rows), rows, seconds }
+}
+
+/** Captures of one unedited run, by hook name. */
+export async function captureHooks(
+  engine: Engine,
+  ids: readonly number[],
+  hooks: ReadonlySet<string>,
+  signal?: AbortSignal,
+): Promise<Map<string, Tensor>> {
+  const captured = new Map<string, Tensor>()
+  await runPass(engine, {
+    ids: [ids],
+    lengths: [ids.length],
+    start: 0,
+    total: ids.length,
+    wanted: hooks,
+    edits: [],
+    signal,
+    onTensor: (hook, tensor) => {
+      captured.set(hook.name, tensor)
+    },
+  })
+  return captured
+}
+
+/** Logits of the metric's rows of a one-item state that holds rows 0 … . */
+export async function metricRows(engine: Engine, state: State, metric: ResolvedMetric): Promise<MetricRows> {
+  const first = metric.positions[0]!
+  const end = metric.positions.at(-1)! + 1
+  return (await logitsOf(engine, slice(state.get('resid')!, 1, first, end), first, [])).data
+}
+
+/** Two prompts of one length, whose differing positions are named. Throws `bad-prompt` with both lengths. */
+export function alignPrompts(clean: readonly number[], corrupt: readonly number[]): number[] {
+  if (clean.length !== corrupt.length)
+    throw new HeadscopeError(
+      'bad-prompt',
+      `The clean prompt has ${clean.length} tokens and the corrupt one ${corrupt.length}; patching goes position by position, so replace tokens one for one.`,
+    )
+  const differing = clean.flatMap((id, pos) => (id === corrupt[pos] ? [] : [pos]))
+  if (differing.length === 0)
+    throw new HeadscopeError(
+      'bad-prompt',
+      'The clean and the corrupt prompt are the same; change at least one token.',
+    )
+  return differing
+}
+
+/** A causal decoder: restarts need that nothing before a position depends on it. */
+export function requireCausal(model: Model, what: string): void {
+  if (model.spec.stacks.at(-1)!.causal) return
+  throw new HeadscopeError(
+    'bad-request',
+    `${what} restarts runs in the middle, which needs a causal model; this one is bidirectional.`,
+  )
+}

@@ -1,0 +1,148 @@
+/**
+ * Activation patching (Meng et al. 2022; Zhang and Nanda 2309.16042): values of one run put into the other, one place
+ * at a time. denoise: clean values into the corrupt run (is the place enough?); noise: corrupt values into the clean
+ * run (is it needed?). The two are not mirror images.
+ */
+import { HeadscopeError } from '../errors.ts'
+import { blockHook } from '../graph/hook-names.ts'
+import { decoderOf } from '../graph/model-spec.ts'
+import type { Dense } from '../run/dense.ts'
+import { type Metric, resolveMetric } from '../run/metrics.ts'
+import type { Model } from '../run/model.ts'
+import { checkPrompts } from '../run/prompts.ts'
+import { alignPrompts, captureHooks, requireCausal, sweepBase } from './base.ts'
+import { collectCells, finiteOr, modeFor } from './collect.ts'
+import { estimateSweep, type SweepCell } from './sweep.ts'
+import type { Cell, PatchCell, SweepEstimate, SweepOptions } from './types.ts'
+
+/** Sites and their hooks. q and k are the vectors whose product is the score. */
+export const PATCH_SITES = {
+  resid_pre: 'hook_resid_pre',
+  attn_out: 'hook_attn_out',
+  mlp_out: 'hook_mlp_out',
+  z: 'attn.hook_z',
+  q: 'attn.hook_rot_q',
+  k: 'attn.hook_rot_k',
+  v: 'attn.hook_v',
+  pattern: 'attn.hook_pattern',
+} as const
+
+export type PatchSite = keyof typeof PATCH_SITES
+/** What a cell is: one position of a layer, or one head. */
+export type PatchBy = 'layer,pos' | 'layer,head'
+
+export interface PatchOptions extends SweepOptions<PatchCell> {
+  readonly site: PatchSite
+  readonly by?: PatchBy
+  readonly direction?: 'denoise' | 'noise'
+  readonly metric: Metric
+  readonly onEstimate?: (estimate: SweepEstimate) => void
+}
+
+export interface Patched {
+  readonly clean: number
+  readonly corrupt: number
+  /** Positions where the prompts differ. */
+  readonly differing: readonly number[]
+  readonly cells: readonly PatchCell[]
+  readonly settings: {
+    readonly site: PatchSite
+    readonly by: PatchBy
+    readonly direction: 'denoise' | 'noise'
+    readonly metric: Metric
+    /** Under grouped keys and values, a cell's head is a key/value head: the query heads that read it. */
+    readonly groups: readonly (readonly number[])[] | null
+  }
+  readonly warnings: readonly string[]
+}
+
+/** Below this share of the larger metric, a normalised effect would be noise. */
+const SMALL_DENOMINATOR = 1e-3
+
+/** Throws `bad-prompt` for prompts that cannot be aligned, `bad-edit` for a site or metric that does not fit. */
+export async function patch(
+  model: Model,
+  clean: readonly number[],
+  corrupt: readonly number[],
+  options: PatchOptions,
+): Promise<Patched> {
+  requireCausal(model, 'Patching')
+  const { site, direction = 'denoise' } = options
+  const warnings = checkPrompts([clean, corrupt], model.spec)
+  const differing = alignPrompts(clean, corrupt)
+  const metric = resolveMetric(options.metric, [clean], model.spec.dVocab, model.tokenizer)
+  const by = options.by ?? (site === 'z' || site === 'pattern' ? 'layer,head' : 'layer,pos')
+  const places = placesOf(model, site, by, clean.length)
+  const engine = model.engine(options.mode ?? modeFor(places.length))
+  const hooks = new Map(engine.hooks.map((hook) => [hook.name, hook]))
+  const [into, from] = direction === 'denoise' ? [corrupt, clean] : [clean, corrupt]
+  const wanted = new Set(places.map((place) => blockHook(place.layer, PATCH_SITES[site])))
+  const source = await captureHooks(engine, from, wanted, options.signal)
+  const base = await sweepBase(engine, into, metric, options.signal)
+  const other = await sweepBase(engine, from, metric, options.signal)
+  const ends =
+    direction === 'denoise'
+      ? { clean: other.value, corrupt: base.value }
+      : { clean: base.value, corrupt: other.value }
+  const span = ends.clean - ends.corrupt
+  const tiny = Math.abs(span) <= SMALL_DENOMINATOR * Math.max(Math.abs(ends.clean), Math.abs(ends.corrupt))
+  if (tiny)
+    warnings.push(
+      `The metric hardly differs between the prompts (clean ${ends.clean.toPrecision(4)}, corrupt ${ends.corrupt.toPrecision(4)}), so normalised effects do not exist; choose a metric that tells them apart.`,
+    )
+  const cells = places.map((key): SweepCell<Place> => {
+    const hook = hooks.get(blockHook(key.layer, PATCH_SITES[site]))!
+    const { data, shape } = source.get(hook.name)!
+    const value: Dense = { data, shape }
+    return {
+      key,
+      layer: key.layer,
+      pos: key.pos ?? 0,
+      edits: [{ hook, head: key.head ?? null, pos: key.pos ?? null, value }],
+    }
+  })
+  options.onEstimate?.(estimateSweep(engine, cells, base))
+  const finish = (place: Place, value: number): PatchCell => {
+    const found = finiteOr(value)
+    return {
+      ...place,
+      ...found,
+      normalized: found.value === null || tiny ? null : (value - ends.corrupt) / span,
+    }
+  }
+  const results = await collectCells(engine, base, cells, metric, finish, options)
+  const settings = { site, by, direction, metric: options.metric, groups: groupsOf(model, site, by) }
+  return { ...ends, differing, cells: results, settings, warnings }
+}
+
+// --- Internal helpers ---
+
+type Place = Pick<Cell, 'layer' | 'head' | 'pos'>
+
+function placesOf(model: Model, site: PatchSite, by: PatchBy, length: number): Place[] {
+  if (!Object.hasOwn(PATCH_SITES, site))
+    throw new HeadscopeError(
+      'bad-edit',
+      `"${site}" is not a site; use ${Object.keys(PATCH_SITES).join(', ')}.`,
+    )
+  const headed = site === 'z' || site === 'q' || site === 'k' || site === 'v' || site === 'pattern'
+  if (by !== 'layer,pos' && by !== 'layer,head')
+    throw new HeadscopeError('bad-edit', `"${String(by)}" is not a sweep; use layer,pos or layer,head.`)
+  if (by === 'layer,head' && !headed)
+    throw new HeadscopeError('bad-edit', `${site} belongs to no single head; sweep it by layer,pos.`)
+  return decoderOf(model.spec).layers.flatMap((spec, layer) => {
+    const heads = site === 'k' || site === 'v' ? spec.nKvHeads : spec.nHeads
+    const count = by === 'layer,pos' ? length : heads
+    return Array.from({ length: count }, (_, i) =>
+      by === 'layer,pos' ? { layer, pos: i } : { layer, head: i },
+    )
+  })
+}
+
+/** Query heads of each key/value head, where a cell is one. */
+function groupsOf(model: Model, site: PatchSite, by: PatchBy): number[][] | null {
+  const { nHeads, nKvHeads } = decoderOf(model.spec).layers[0]!
+  if (by !== 'layer,head' || (site !== 'k' && site !== 'v') || nHeads === nKvHeads) return null
+  const size = nHeads / nKvHeads
+  return Array.from({ length: nKvHeads }, (_, kv) => Array.from({ length: size }, (_, i) => kv * size + i))
+}
