@@ -1,5 +1,6 @@
 /** Every identity holds on every reference checkpoint and variant, or says why it does not apply. */
-import { readdirSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openModel, verify } from '../../core/index.ts'
@@ -23,7 +24,10 @@ const REASONS = [
 
 test.each(FOLDERS)('%s', async (folder) => {
   const model = await openModel(join(FIXTURES, folder))
-  const { checks, ok } = await verify(model)
+  const golden = folder.startsWith('transformers')
+    ? { golden: join(FIXTURES, folder, 'golden.safetensors') }
+    : {}
+  const { checks, ok } = await verify(model, golden)
   await model.close()
   expect(checks.filter((check) => check.ok === false)).toEqual([])
   expect(ok).toBe(true)
@@ -38,4 +42,20 @@ test.each(FOLDERS)('%s', async (folder) => {
     model.spec.stacks[0]!.causal &&
     model.spec.ropes.every((rope) => !/dynamic|longrope/.test(rope.scaling.type))
   if (fixed) expect(checks.filter((check) => check.ok).length).toBeGreaterThanOrEqual(checks.length - 2)
+})
+
+test('a twin with another rotary base is self-consistent and does not match the reference', async () => {
+  const original = join(FIXTURES, 'transformers', 'llama-gqa')
+  const twin = mkdtempSync(join(tmpdir(), 'headscope-twin-'))
+  cpSync(original, twin, { recursive: true })
+  const config = JSON.parse(readFileSync(join(twin, 'config.json'), 'utf8'))
+  config.rope_parameters.rope_theta *= 3
+  writeFileSync(join(twin, 'config.json'), JSON.stringify(config))
+  const model = await openModel(twin)
+  expect((await verify(model)).ok).toBe(true)
+  const { checks, ok } = await verify(model, { golden: join(original, 'golden.safetensors') })
+  await model.close()
+  rmSync(twin, { recursive: true })
+  expect(ok).toBe(false)
+  expect(checks.find((check) => check.name === 'logits')!.ok).toBe(false)
 })
