@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openCheckpoint } from './open.ts'
 import { readHeader } from './safetensors.ts'
 import { writeSafetensors } from './safetensors-write.ts'
-import { listMembers } from './series.ts'
+import { isCheckpointFolder, listMembers } from './series.ts'
 import { readTensor } from './tensor-data.ts'
 
 let folder: string
@@ -104,4 +104,15 @@ test('other formats are named by their path', () => {
   }
   expect(readFileSync(join(folder, 'notes.txt'), 'utf8')).toBe('x')
   expect(() => openCheckpoint(join(folder, 'absent'))).toThrow(/absent does not exist/)
+})
+
+test('a GGUF file counts as a checkpoint, a folder of that name only with weights', () => {
+  writeFileSync(join(folder, 'm.gguf'), 'GGUF')
+  mkdirSync(join(folder, 'folder.gguf'))
+  expect(
+    ['m.gguf', 'folder.gguf', 'none.gguf'].map((name) => isCheckpointFolder(join(folder, name))),
+  ).toEqual([true, false, false])
+  expect(() => openCheckpoint(join(folder, 'none.gguf'))).toThrow('none.gguf does not exist')
+  expect(isCheckpointFolder(checkpoint(join(folder, 'folder.gguf')))).toBe(true)
+  expect(openCheckpoint(join(folder, 'folder.gguf')).config.model_type).toBe('gpt2')
 })

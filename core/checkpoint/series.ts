@@ -25,8 +25,9 @@ export function listMembers(path: string): SeriesMember[] {
   return checkpointChildren(folder).filter((member) => /^(step|checkpoint|epoch)[-_]?\d+/.test(member.at))
 }
 
-/** True when the folder has a config.json and weights, by their names. */
+/** True when the folder has a config.json and weights, by their names; a GGUF file is a checkpoint by itself. */
 export function isCheckpointFolder(folder: string): boolean {
+  if (/\.gguf$/i.test(folder) && statSync(folder, { throwIfNoEntry: false })?.isFile()) return true
   const names = namesIn(folder)
   return names.includes('config.json') && hasWeights(names)
 }

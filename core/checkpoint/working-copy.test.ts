@@ -17,7 +17,7 @@ import { readHeader } from './safetensors.ts'
 import { type TensorToWrite, writeSafetensors } from './safetensors-write.ts'
 import { readSafetensorsFile } from './tensor-data.ts'
 import type { BoundTensors } from './types.ts'
-import { checkWeightFiles, weightFiles } from './working-copy.ts'
+import { checkWeightFiles, copySize, weightFiles } from './working-copy.ts'
 
 let folder: string
 let cacheDir: string
@@ -62,6 +62,8 @@ test('F32 weights are used where they lie, shards too', async () => {
 
 test('other formats become one F32 copy in the cache, written once and rebuilt when damaged', async () => {
   const weights = bound('model.safetensors', [a, half])
+  expect(copySize(weights)).toBe(16)
+  expect(copySize(bound('f32.safetensors', [a, b]))).toBe(0)
   const progress: number[] = []
   const options = {
     cacheDir,

@@ -57,6 +57,12 @@ export async function weightFiles(bound: BoundTensors, options: WeightFilesOptio
   return { folder, tensors }
 }
 
+/** Bytes that a working copy of these tensors takes on disk; 0 when the weights are used where they lie. */
+export function copySize(bound: BoundTensors): number {
+  if (whereTheyLie(bound)) return 0
+  return [...bound.tensors.values()].reduce((sum, entry) => sum + 4 * values(entry), 0)
+}
+
 /**
  * Checks that every file still reaches to the end of its tensors. To be called before a file is mapped: reading
  * beyond the end of a mapped file kills the process.
