@@ -12,6 +12,7 @@ import { createOutput, endOnBrokenPipe, type Output } from './output.ts'
 import { createProgressLine } from './progress.ts'
 import { listenForSignals } from './signals.ts'
 import { styleFor } from './style.ts'
+import { printable } from './table.ts'
 
 export const EXIT = { done: 0, badInput: 1, usage: 2, failed: 3, cancelled: 130 } as const
 
@@ -19,7 +20,7 @@ export const EXIT = { done: 0, badInput: 1, usage: 2, failed: 3, cancelled: 130 
 export async function main(argv: readonly string[], place: Place): Promise<number> {
   endOnBrokenPipe()
   const [name, ...rest] = argv
-  const out = createOutput(rest.includes('--json'))
+  const out = createOutput(false)
   if (name === undefined || ['help', '--help', '-h'].includes(name)) return help(rest[0], out)
   if (['version', '--version', '-v'].includes(name)) {
     const { versions } = await import('../run/versions.ts')
@@ -27,7 +28,7 @@ export async function main(argv: readonly string[], place: Place): Promise<numbe
     return EXIT.done
   }
   const command = COMMANDS.find((one) => one.name === name)
-  return command ? run(command, rest, place, out) : unknown(name)
+  return command ? run(command, rest, place) : unknown(name)
 }
 
 // --- Internal helpers ---
@@ -43,11 +44,12 @@ function help(name: string | undefined, out: Output): number {
   return EXIT.done
 }
 
-async function run(command: Command, argv: readonly string[], place: Place, out: Output): Promise<number> {
+async function run(command: Command, argv: readonly string[], place: Place): Promise<number> {
   const signals = command.abrupt ? null : listenForSignals()
   let progress = createProgressLine('never')
   try {
     const { values, positionals } = readArguments(command, argv)
+    const out = createOutput(values.json === true)
     if (values.help === true) return help(command.name, out)
     progress = createProgressLine((values.progress as string | undefined) ?? 'auto')
     const signal = signals?.signal ?? new AbortController().signal
@@ -109,5 +111,5 @@ function unknown(name: string): number {
 /** One sentence, on one line. */
 function say(text: string): void {
   const { red } = styleFor(process.stderr)
-  process.stderr.write(`${red(text.replace(/\s*\n\s*/g, ' '))}\n`)
+  process.stderr.write(`${red(printable(text.replace(/\s*\n\s*/g, ' ')))}\n`)
 }

@@ -64,6 +64,8 @@ export function bundledFolder({ root }: Place): string {
 // --- Internal helpers ---
 
 async function pathOf(name: string, place: Place): Promise<string> {
+  if (name === '' || name.includes('\0'))
+    throw new HeadscopeError('bad-request', 'MODEL is empty: name a checkpoint folder or a bundled model.')
   const bundled = bundledPath(name, place)
   if (bundled !== null) return bundled
   const path = resolve(name.startsWith('~/') ? join(homedir(), name.slice(2)) : name)

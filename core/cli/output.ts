@@ -5,6 +5,7 @@
 import { versions } from '../run/versions.ts'
 import { finite } from './finite.ts'
 import { type Style, styleFor } from './style.ts'
+import { printable } from './table.ts'
 
 export interface Output {
   /** Whether one JSON document is wanted in place of text. */
@@ -31,7 +32,8 @@ export function createOutput(json: boolean): Output {
       process.stdout.write(`${JSON.stringify(whole, null, process.stdout.isTTY ? 2 : 0)}\n`)
     },
     warn(warnings) {
-      for (const warning of warnings) process.stderr.write(`${errors.yellow('warning:')} ${warning}\n`)
+      for (const warning of warnings)
+        process.stderr.write(`${errors.yellow('warning:')} ${printable(warning)}\n`)
     },
   }
 }

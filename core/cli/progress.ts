@@ -8,6 +8,8 @@ export interface ProgressLine {
   clear(): void
 }
 
+/** Work shorter than this shows no line on a terminal, in ms. */
+const PATIENCE = 400
 /** How often the line changes, in ms. */
 const EVERY = 100
 const EVERY_IN_A_LOG = 1000
@@ -16,12 +18,14 @@ const EVERY_IN_A_LOG = 1000
 export function createProgressLine(when: string): ProgressLine {
   const { stderr } = process
   const on = when === 'always' || (when !== 'never' && stderr.isTTY)
+  const begun = performance.now()
   let last = Number.NEGATIVE_INFINITY
   let shown = false
   return {
     report: (label) => (progress) => {
       const now = performance.now()
       if (!on || now - last < (stderr.isTTY ? EVERY : EVERY_IN_A_LOG)) return
+      if (when !== 'always' && now - begun < PATIENCE) return
       last = now
       const text = describe(label, progress)
       stderr.write(stderr.isTTY ? `\r\x1b[K${text.slice(0, (stderr.columns ?? 80) - 1)}` : `${text}\n`)

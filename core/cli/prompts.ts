@@ -37,8 +37,9 @@ export function givenPrompts({ text, ids, prompts }: PromptValues, command: stri
 /** Token ids of every prompt. Throws bad-prompt. */
 export function encodePrompts(model: Model, given: readonly Given[], bos: string | undefined): Prompt[] {
   return given.map((one) => {
+    if ('ids' in one ? one.ids.length === 0 : one.text === '')
+      throw new HeadscopeError('bad-prompt', 'A prompt is empty; give at least one token.')
     if ('ids' in one) return { ids: one.ids, text: null }
-    if (one.text === '') throw new HeadscopeError('bad-prompt', 'A prompt is empty; give at least one token.')
     const ids = model.encode(one.text, bos === undefined ? {} : { bos: bos as 'auto' | 'yes' | 'no' })
     return { ids, text: one.text }
   })

@@ -28,7 +28,8 @@ export function table(
         const { text, paint = (t: string) => t } = row[i] ?? { text: '' }
         const pad = ' '.repeat(Math.max(0, widths[i]! - width(text)))
         const last = i === columns.length - 1
-        return right ? pad + paint(text) : paint(text) + (last ? '' : pad)
+        const shown = text === '' ? '' : paint(text)
+        return right ? pad + shown : shown + (last ? '' : pad)
       })
       .join('  ')
       .trimEnd()
@@ -68,4 +69,13 @@ export function bytes(count: number): string {
   ] as const)
     if (count >= size) return `${(count / size).toPrecision(3)} ${unit}`
   return `${count} bytes`
+}
+
+/** Text that cannot steer a terminal: control characters but line feeds and tabs become visible. */
+export function printable(text: string): string {
+  return text.replace(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu, (character) =>
+    character === '\n' || character === '\t'
+      ? character
+      : `<${character.codePointAt(0)!.toString(16).padStart(2, '0').toUpperCase()}>`,
+  )
 }

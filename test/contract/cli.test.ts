@@ -86,7 +86,7 @@ describe('inspect', () => {
     refused(await headscope('inspect', 'gpt3'), 1, /weights|safetensors/)
   })
 
-  it('is quick, and so is help', async () => {
+  it('is quick, and so is help', { retry: 3 }, async () => {
     await headscope('help') // what is compiled is kept
     const times = async (...args: string[]) =>
       Math.min((await headscope(...args)).ms, (await headscope(...args)).ms)

@@ -8,6 +8,7 @@ import type { Generated } from '../../run/generate.ts'
 import type { Model } from '../../run/model.ts'
 import { command, UsageError } from '../command.ts'
 import { EDIT_OPTION, ENGINE_OPTIONS, MODEL_OPTIONS, PROMPT_OPTIONS } from '../options.ts'
+import { printable } from '../table.ts'
 
 export const generate = command({
   name: 'generate',
@@ -110,8 +111,8 @@ export const generate = command({
         if (!out.json) {
           if (index === 0) out.line(headline(model, chosen, values.at !== undefined, out.style))
           out.line()
-          out.line(out.style.dim(textOf(model, prompt.ids, wordOf)))
-          out.line(`${out.style.dim('→')} ${out.style.bold(text)}`)
+          out.line(out.style.dim(printable(textOf(model, prompt.ids, wordOf))))
+          out.line(`${out.style.dim('→')} ${out.style.bold(printable(text))}`)
           out.line(out.style.dim(summary(made, check)))
         }
       }

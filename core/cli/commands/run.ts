@@ -10,7 +10,7 @@ import { type Call, command, UsageError } from '../command.ts'
 import { EDIT_OPTION, ENGINE_OPTIONS, MODEL_OPTIONS, PROMPT_OPTIONS, STORE_OPTIONS } from '../options.ts'
 import type { Output } from '../output.ts'
 import type { Prompt } from '../prompts.ts'
-import { table } from '../table.ts'
+import { printable, table } from '../table.ts'
 
 export const run = command({
   name: 'run',
@@ -211,7 +211,7 @@ function report(out: Output, model: Model, { ids, loss, positions }: RunItem, vi
   ]
   const rows = positions.map((position, pos) => [
     { text: String(pos), paint: style.dim },
-    views[pos]!.text,
+    printable(views[pos]!.text),
     position.loss === null ? '' : position.loss.toFixed(2),
     ...position.top.map((one) => nextToken(out, viewsOf(model, [one.id])[0]!.text, one)),
   ])
@@ -225,6 +225,6 @@ function report(out: Output, model: Model, { ids, loss, positions }: RunItem, vi
 }
 
 function nextToken({ style }: Output, word: string, { prob, logit }: Prediction['top'][number]) {
-  const text = `${word} ${prob === null ? `logit ${logit.toFixed(1)}` : prob.toFixed(2)}`
+  const text = `${printable(word)} ${prob === null ? `logit ${logit.toFixed(1)}` : prob.toFixed(2)}`
   return { text, paint: (padded: string) => style.weight(padded, prob ?? 0.1) }
 }

@@ -1,6 +1,6 @@
 /** `headscope sql STORE "select …"`: a question to a workspace, which cannot change it. Costs what the query costs. */
 import { command, UsageError } from '../command.ts'
-import { table } from '../table.ts'
+import { printable, table } from '../table.ts'
 
 export const sql = command({
   name: 'sql',
@@ -52,7 +52,5 @@ export const sql = command({
 
 /** One line per row, whatever the text holds. */
 function shown(value: string | number): string {
-  return String(value)
-    .replaceAll('\n', '⏎')
-    .replace(/\p{Cc}/gu, '·')
+  return printable(String(value).replaceAll('\n', '⏎').replaceAll('\t', ' '))
 }
