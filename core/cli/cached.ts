@@ -26,8 +26,10 @@ export async function cacheCheck(
     return none('the rotary table of this model changes with the length, so each step has a pass of its own')
   if (edits.some(({ pos, query, key }) => [pos, query, key].some((place) => place !== undefined)))
     return none('positions of an edit count within the prompt, which one pass over everything cannot say')
-  const run = await model.run([...promptIds, ...ids], { ...options, edits, top: 0 })
+  const run = await model.run([...promptIds, ...ids], { ...options, edits, top: 1 })
   const losses = run.items[0]!.positions.slice(promptIds.length - 1, -1).map(({ loss }) => loss)
-  const equal = losses.every((loss, i) => loss !== null && Math.abs(-loss - logProbs[i]!) <= CACHE_TOLERANCE)
+  const equal =
+    losses.length === ids.length &&
+    losses.every((loss, i) => loss !== null && Math.abs(-loss - logProbs[i]!) <= CACHE_TOLERANCE)
   return { cached_equals_uncached: equal }
 }

@@ -309,6 +309,13 @@ describe('run', () => {
     )
   })
 
+  it('has losses with --top 0 too', async () => {
+    const ids = ['run', 'induction-2l', '--ids', '0,7,9,4', '--no-store']
+    const [none, some] = [await json(...ids, '--top', '0'), await json(...ids)]
+    expect(none.items[0].loss).toBe(some.items[0].loss)
+    expect(none.items[0].positions.map((one: { top: unknown[] }) => one.top)).toEqual([[], [], [], []])
+  })
+
   it('of one token has no loss, and says why', async () => {
     const { items } = await json('run', 'induction-2l', '--ids', '7', '--no-store')
     expect(items[0]).toMatchObject({ loss: null, why: 'one token predicts no other' })

@@ -157,16 +157,16 @@ async function prepare(
   })
   const plan = { provenance: provenanceOf(model, capture, []), items: [{ ids }] }
   const tasks: Task[] = [
-    { name: 'bare forward', work: () => model.run(ids, { top: 0, signal }) },
-    { name: 'patterns and residuals in memory', work: () => model.run(ids, { top: 0, capture, signal }) },
+    { name: 'bare forward', work: () => model.run(ids, { top: 1, signal }) },
+    { name: 'patterns and residuals in memory', work: () => model.run(ids, { top: 1, capture, signal }) },
     {
       name: 'patterns and residuals in SQLite',
       work: () =>
-        writes.storeRun(model, plan, (onCapture) => model.run(ids, { top: 0, capture, onCapture, signal })),
+        writes.storeRun(model, plan, (onCapture) => model.run(ids, { top: 1, capture, onCapture, signal })),
     },
     {
       name: `one head of layer ${layer} ablated, whole run`,
-      work: () => model.run(ids, { top: 0, edits: [zero], signal }),
+      work: () => model.run(ids, { top: 1, edits: [zero], signal }),
     },
     {
       name: `one head of layer ${layer} ablated, restart with the last logits`,

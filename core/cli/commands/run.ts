@@ -75,7 +75,7 @@ export const run = command({
           const { model: known, warnings } = await facts.modelFacts(model, chosen)
           out.document({
             model: known,
-            items: done.run.items.map((item) => itemDocument(model, item, viewsOf)),
+            items: done.run.items.map((item) => itemDocument(model, shortened(item, top), viewsOf)),
             captured: done.captured,
             ...(values.out === undefined ? {} : { out: resolve(values.out) }),
             ...(done.id === null ? {} : { run: done.id }),
@@ -84,7 +84,7 @@ export const run = command({
           return 0
         }
         out.line(facts.headline(model, chosen, values.at !== undefined, out.style))
-        for (const item of done.run.items) report(out, model, item, viewsOf)
+        for (const item of done.run.items) report(out, model, shortened(item, top), viewsOf)
         const notes = [
           ...(values.out === undefined
             ? []
@@ -131,7 +131,8 @@ async function compute(
   const wanted = new Set(captured)
   const toFile = values.out !== undefined
   const ids = prompts.map((prompt) => prompt.ids)
-  const options: RunOptions = { edits, top, signal, onProgress: progress('run') }
+  // Losses come with the likeliest tokens, so at least one of these is asked for.
+  const options: RunOptions = { edits, top: Math.max(1, top), signal, onProgress: progress('run') }
   const keep = (hook: string, tensor: Tensor) => {
     if (toFile && wanted.has(hook)) kept.set(hook, tensor)
   }
@@ -167,6 +168,11 @@ async function compute(
     return run
   })
   return { run: run!, id, captured }
+}
+
+/** With at most `top` likely tokens per position. */
+function shortened(item: RunItem, top: number): RunItem {
+  return { ...item, positions: item.positions.map((one) => ({ ...one, top: one.top.slice(0, top) })) }
 }
 
 type Views = typeof import('../prompts.ts').viewsOf
