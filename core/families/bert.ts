@@ -79,6 +79,8 @@ function read(config: RawConfig): FamilyModel {
   const midNorm = (l: number) => gain(at(l, 'attention.output.LayerNorm'), true)
   const endNorm = (l: number) => gain(at(l, 'output.LayerNorm'), true)
   const head = 'cls.predictions'
+  // Two names for one bias while weights are tied; apart, the decoder's own counts.
+  const [bias, otherBias] = c.tie_word_embeddings ? ['bias', 'decoder.bias'] : ['decoder.bias', 'bias']
   return {
     spec,
     warnings,
@@ -90,12 +92,12 @@ function read(config: RawConfig): FamilyModel {
     },
     plan: {
       prefixes: ['bert.', ''],
-      // The pooler and the next-sentence head make no token logits; the decoder's bias is the head's bias again.
+      // The pooler and the next-sentence head make no token logits.
       buffers: [
         /^embeddings\.position_ids$/,
         /^pooler\./,
         /^cls\.seq_relationship\./,
-        /^cls\.predictions\.decoder\.bias$/,
+        new RegExp(`^${head}.${otherBias}$`),
       ],
       wanted: [
         want('embeddings.word_embeddings.weight', 'embedding', vocab, d),
@@ -125,7 +127,7 @@ function read(config: RawConfig): FamilyModel {
         ...wantLinear(`${head}.transform.dense`, 'unembedding', 'out_in', d, d, true),
         ...wantOldNorm(`${head}.transform.LayerNorm`, d),
         { ...want(`${head}.decoder.weight`, 'unembedding', vocab, d), optional: true },
-        want(`${head}.bias`, 'bias', vocab),
+        want(`${head}.${bias}`, 'bias', vocab),
       ],
     },
 
@@ -165,7 +167,7 @@ function read(config: RawConfig): FamilyModel {
         act,
       )
       const normed = norm(g, 'mlm_head.ln', dense, spec.norm, gain(`${head}.transform.LayerNorm`, true))
-      return unembed(g, spec, normed, { weight: matrix, bias: `${head}.bias`, orientation: 'out_in' })
+      return unembed(g, spec, normed, { weight: matrix, bias: `${head}.${bias}`, orientation: 'out_in' })
     },
   }
 }

@@ -24,13 +24,14 @@ export const RESIDUAL_ONLY: StateAxes = { resid: ['batch', 'pos', 'd_model'] }
 /** One value per part of the state. */
 export type BlockState = Readonly<Record<'resid', Value>> & Readonly<Record<string, Value>>
 
-export interface FamilyModel {
-  readonly spec: ModelSpec
-  readonly plan: TensorPlan
-  readonly warnings: readonly string[]
+/** One stack of blocks. */
+export interface StackModel {
   readonly state: StateAxes
-  /** The embedding, and the tensor of an unembedding of its own: which one is used is decided on the file. */
-  readonly head: { readonly embedding: string; readonly own: string; readonly tie: boolean }
+  /**
+   * Parts that block 0 makes, and the other blocks read and do not change (T5's bias by distance). They depend on
+   * positions alone, so no gradient passes through them.
+   */
+  readonly carried?: Readonly<Record<string, readonly Axis[]>>
   /** Tensor of b_O, the bias that attention adds whatever its heads do; null where there is none. */
   outputBias(layer: number): string | null
   /** The norm of what attention gives, where it stands before the sum (`norms` after or both). */
@@ -39,7 +40,24 @@ export interface FamilyModel {
   sumNorms?(layer: number): { readonly mid: NormWeights; readonly post: NormWeights }
   /** ids (and positions, token types) → what enters block 0. */
   embed(g: Builder): BlockState
+  /** `state` also has what is carried (not in block 0), and `memory` where the stack reads an encoder. */
   block(g: Builder, layer: number, state: BlockState): BlockState
+}
+
+/** The stack that a decoder reads. */
+export interface EncoderModel extends StackModel {
+  /** The last residual → what the decoder reads [batch, pos, d_model]. */
+  memory(g: Builder, resid: Value): Value
+}
+
+/** A model: its last stack, and an encoder before it where there is one. */
+export interface FamilyModel extends StackModel {
+  readonly spec: ModelSpec
+  readonly plan: TensorPlan
+  readonly warnings: readonly string[]
+  /** The embedding, and the tensor of an unembedding of its own: which one is used is decided on the file. */
+  readonly head: { readonly embedding: string; readonly own: string; readonly tie: boolean }
+  readonly encoder?: EncoderModel
   /** The last residual → logits; `matrix` is the tensor decided on. */
   unembed(g: Builder, resid: Value, matrix: string): Value
 }

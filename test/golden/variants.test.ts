@@ -18,6 +18,9 @@ const table = errorTable('variants')
 describe.each(CASES.map((entry) => entry.name))('%s', (name) => {
   const golden = readGolden('variants', name, 'golden.safetensors')
   const ids = idRows(golden.get('input_ids')!)
+  const types = golden.get('token_type_ids')
+  const typesOf = (length: number) =>
+    types ? { tokenTypes: idRows(types).map((row) => row.slice(0, length)) } : {}
   let model: Model
   beforeAll(async () => {
     model = await openModel(join(FOLDER, name))
@@ -36,14 +39,14 @@ describe.each(CASES.map((entry) => entry.name))('%s', (name) => {
 
   test('hooks and logits', async () => {
     const hooks = [...golden.keys()].filter((key) => key === 'logits' || key.startsWith('blocks.'))
-    const run = await model.run(ids, { capture: hooks })
+    const run = await model.run(ids, { ...typesOf(ids[0]!.length), capture: hooks })
     for (const hook of hooks) expect(error(hook, run.get(hook).data), hook).toBeLessThan(TOLERANCE)
   })
 
   test('a shorter run, with the tables of its own length', async () => {
     const run = await model.run(
       ids.map((row) => row.slice(0, PREFIX)),
-      { capture: ['logits'] },
+      { ...typesOf(PREFIX), capture: ['logits'] },
     )
     expect(error('prefix.logits', run.get('logits').data)).toBeLessThan(TOLERANCE)
   })
