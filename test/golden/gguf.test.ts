@@ -19,8 +19,8 @@ const ERRORS = { f32: 0, f16: 2 ** -11, q8_0: 1 / 254 + 2 ** -11 }
 /** Largest error of a logit, as a share of the largest. */
 const LOGITS = { f32: 1e-4, f16: 5e-3, q8_0: 5e-2 }
 
-/** The scale of Gemma 2's scores is not in the file: llama.cpp takes it from the size of the model, this one has another. */
-const OTHER_SCALE = new Set(['gemma2-softcap'])
+/** The scale of Gemma 2's and 3's scores is not in the file: llama.cpp knows it by the size, and these have another. */
+const OTHER_SCALE = new Set(['gemma2-softcap', 'gemma3-local-global'])
 
 describe.each(TWINS)('%s', (file) => {
   const [source, kind] = file.split('.') as [string, keyof typeof ERRORS]

@@ -222,7 +222,7 @@ export const ARCHITECTURES: ReadonlyMap<string, Architecture> = new Map<string, 
     {
       names: GEMMA2_NAMES,
       stored: shiftedGains,
-      config: (f) => ({ ...gemma(f, 'gemma2'), ...windowed(f.s, 46, (layer) => layer % 2 === 1) }),
+      config: (f) => ({ ...gemma(f, 'gemma2'), ...windowed(f.s, 46, 2) }),
     },
   ],
   [
@@ -232,7 +232,7 @@ export const ARCHITECTURES: ReadonlyMap<string, Architecture> = new Map<string, 
       stored: shiftedGains,
       config: (f) => ({
         ...gemma(f, 'gemma3_text'),
-        ...windowed(f.s, 62, (layer) => layer % 6 === 5),
+        ...windowed(f.s, 62, 6),
         rope_theta: f.s.maybeNumber('rope.freq_base') ?? 1e6,
         rope_local_base_freq: f.s.maybeNumber('rope.freq_base_swa') ?? 10_000,
       }),

@@ -66,16 +66,21 @@ export function gemma(file: GgufFacts, type: string): RawConfig {
   }
 }
 
-/** Gemma 2 and 3: windows in some layers; the score's scale is not in the file, llama.cpp knows it by the size. */
-export function windowed(s: Settings, largest: number, isFull: (layer: number) => boolean): RawConfig {
+/**
+ * Gemma 2 and 3: windows in some layers, every `period`-th sees all; newer files say it. The scale of scores is not in
+ * the file: llama.cpp knows it by the size of the model, whose largest form has `largest` layers.
+ */
+export function windowed(s: Settings, largest: number, period: number): RawConfig {
   const layers = s.count('block_count')
-  const scalar =
-    layers === largest ? s.count('embedding_length') / s.count('attention.head_count') : headWidth(s)
+  const byWidth = layers === largest
+  const windows =
+    s.maybePattern('attention.sliding_window_pattern', layers) ??
+    Array.from({ length: layers }, (_, layer) => layer % period !== period - 1)
   return {
-    query_pre_attn_scalar: scalar,
+    query_pre_attn_scalar: byWidth
+      ? s.count('embedding_length') / s.count('attention.head_count')
+      : headWidth(s),
     sliding_window: s.maybeCount('attention.sliding_window') ?? 4096,
-    layer_types: Array.from({ length: layers }, (_, l) =>
-      isFull(l) ? 'full_attention' : 'sliding_attention',
-    ),
+    layer_types: windows.map((on) => (on ? 'sliding_attention' : 'full_attention')),
   }
 }

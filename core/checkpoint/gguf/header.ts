@@ -3,7 +3,8 @@
  * In: a file. Out: metadata and tensor entries with absolute places, every rule of the format checked, no tensor data
  * read. Cost: the head is read once in parts; counts and lengths are compared with what the file can hold before
  * anything is made for them.
- * Format: GGUF version 2 and 3, little-endian (docs/gguf.md of ggml).
+ * Format: GGUF version 2 and 3, little-endian (docs/gguf.md of ggml). The package @huggingface/gguf reads well-formed
+ * heads only and without checking places; it serves as the second reader in the tests, and names new types.
  */
 import { closeSync } from 'node:fs'
 import { HeadscopeError } from '../../errors.ts'

@@ -16,6 +16,8 @@ export interface Settings {
   maybeNumber(key: string): number | null
   maybeFlag(key: string): boolean | null
   maybeText(key: string): string | null
+  /** A switch for each layer, also written as a period n: every n-th layer is off. Null when the key is not there. */
+  maybePattern(key: string, layers: number): readonly boolean[] | null
   has(key: string): boolean
   /** Whether the file holds this tensor. */
   holds(tensor: string): boolean
@@ -70,6 +72,15 @@ export function settingsOf(header: GgufHeader, architecture: string): Settings {
       if (value === undefined) return null
       if (typeof value !== 'string') throw bad(key, value, 'a text')
       return value
+    },
+    maybePattern(key, layers) {
+      const value = get(key)
+      if (value === undefined) return null
+      if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) {
+        return Array.from({ length: layers }, (_, layer) => layer % value !== value - 1)
+      }
+      if (Array.isArray(value) && value.length === layers) return value.map((on) => Boolean(on))
+      throw bad(key, value, `a whole number of 1 or more or a list of ${layers} switches, one for each layer`)
     },
     has: (key) => get(key) !== undefined,
     holds: (tensor) => header.tensors.has(tensor),

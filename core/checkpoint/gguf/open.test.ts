@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openCheckpoint } from '../open.ts'
+import { readTensor } from '../tensor-data.ts'
 import { type GgufHeader, type GgufValue, readGgufHeader } from './header.ts'
 import { settingsOf } from './metadata.ts'
 import { fileNameOf, GPT2_NAMES, LLAMA_NAMES, MIXTRAL_NAMES } from './names.ts'
@@ -72,6 +73,32 @@ test('settings become a config, and what nothing reads is a warning', () => {
   expect(warnings.join('\n')).toContain('llama.wild_switch is not used')
   expect(name).toBe('x.gguf')
   expect(eosIds).toEqual([2])
+})
+
+test('fused projections of an architecture that has them apart become three', () => {
+  const keys = Object.entries(llama).map(([key, value]) => [key.replace(/^llama/, 'phi2'), value])
+  const path = write(
+    { ...Object.fromEntries(keys), 'general.architecture': 'phi2', 'phi2.attention.head_count': 2 },
+    { 'blk.0.attn_qkv.bias': [1, 2, 3, 4, 5, 6] },
+  )
+  const { tensors } = openCheckpoint(path)
+  const read = (part: string) => [...readTensor(tensors.get(`model.layers.0.self_attn.${part}_proj.bias`)!)]
+  expect(['q', 'k', 'v'].map(read)).toEqual([
+    [1, 2],
+    [3, 4],
+    [5, 6],
+  ])
+})
+
+test('windows: by the period that the architecture has, or as the file says', () => {
+  const keys = Object.entries(llama).map(([key, value]) => [key.replace(/^llama/, 'gemma3'), value])
+  const gemma = { ...Object.fromEntries(keys), 'general.architecture': 'gemma3', 'gemma3.block_count': 7 }
+  const full = (more: Record<string, number>) =>
+    (openCheckpoint(write({ ...gemma, ...more })).config.layer_types as string[]).flatMap((type, layer) =>
+      type === 'full_attention' ? [layer] : [],
+    )
+  expect(full({})).toEqual([5])
+  expect(full({ 'gemma3.attention.sliding_window_pattern': 3 })).toEqual([2, 5])
 })
 
 test('one part of a split model is refused by name', () => {

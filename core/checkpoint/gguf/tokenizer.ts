@@ -162,14 +162,16 @@ function sentencePiece(vocabulary: Vocabulary, get: (key: string) => GgufValue |
   const { tokens, types } = vocabulary
   const scores = numbers(get('scores'), 'scores', tokens.length)
   const ids = idsOf(tokens)
+  const known = new Set(tokens)
   const merges: { pair: [string, string]; score: number }[] = []
   tokens.forEach((token, id) => {
     if (types[id] !== 1) return
-    const characters = [...token]
-    for (let at = 1; at < characters.length; at++) {
-      const left = characters.slice(0, at).join('')
-      const right = characters.slice(at).join('')
-      if (left in ids && right in ids) merges.push({ pair: [left, right], score: scores[id]! })
+    for (let at = 1; at < token.length; at++) {
+      if ((token.charCodeAt(at) & 0xfc00) === 0xdc00) continue // inside a character
+      const left = token.slice(0, at)
+      if (!known.has(left)) continue
+      const right = token.slice(at)
+      if (known.has(right)) merges.push({ pair: [left, right], score: scores[id]! })
     }
   })
   merges.sort((a, b) => b.score - a.score) // stable: equal scores stay in the order of ids
