@@ -11,7 +11,33 @@ export { familyNames } from './families/index.ts'
 export { blockHook, headName, parseHook } from './graph/hook-names.ts'
 export type { ModelSpec } from './graph/model-spec.ts'
 export type { Tensor } from './graph/tensor.ts'
+export {
+  type Ablated,
+  type AblateKind,
+  type AblateOptions,
+  type AblateOver,
+  ablate,
+} from './intervene/ablate.ts'
+export {
+  type Attributed,
+  type AttributeOptions,
+  type AttributionCell,
+  type AttributionSite,
+  attribute,
+} from './intervene/attribute.ts'
+export {
+  PATCH_SITES,
+  type PatchBy,
+  type Patched,
+  type PatchOptions,
+  type PatchSite,
+  patch,
+} from './intervene/patch.ts'
+export { type PathCell, type PathOptions, type PathPatched, pathPatch } from './intervene/path.ts'
+export type * from './intervene/types.ts'
+export { backward, type GradientRequest, type Gradients } from './run/backward.ts'
 export type { Generated, GenerateOptions } from './run/generate.ts'
+export { type Metric, metricValue, type ResolvedMetric, resolveMetric } from './run/metrics.ts'
 export { type Model, type OpenOptions, openModel } from './run/model.ts'
 export type { ParameterCount } from './run/parameters.ts'
 export { type BaseRun, baseRun, type RestartRequest, restart } from './run/restart.ts'

@@ -30,6 +30,8 @@ export interface GradientRequest {
   readonly saveBudget?: number
   /** Logits of the unedited run at the metric's rows, for kl. */
   readonly base?: MetricRows | null
+  /** A layer whose block passes no gradient but its residual's (GradDrop); its hooks get 0. */
+  readonly drop?: number
   readonly signal?: AbortSignal
   readonly onGradient?: (hook: string, tensor: Tensor) => void | Promise<void>
 }
@@ -84,7 +86,8 @@ export async function backward(
   let upstream: Map<string, Dense> = end.upstream
   for (let layer = decoderOf(engine.model.spec).layers.length - 1; layer >= 0; layer--) {
     throwIfCancelled(request.signal)
-    upstream = await plan.block(layer, borders[layer] as State, upstream, feeds, window, keep)
+    if (layer === request.drop) await plan.skip(layer, upstream, keep)
+    else upstream = await plan.block(layer, borders[layer] as State, upstream, feeds, window, keep)
   }
   await plan.embedding(feeds, upstream, window, keep)
   return { value: end.value, grads, captures }
@@ -184,6 +187,13 @@ function createPlan(
           return grad ? [[part, asFloats(grad)] as const] : []
         }),
       )
+    },
+
+    /** The block's hooks get 0, and what comes from above goes on below. */
+    async skip(index: number, upstream: ReadonlyMap<string, Dense>, keep: Keep): Promise<void> {
+      kept.delete(index)
+      const hooks = engine.hooks.filter((hook) => hook.segment === index && wanted.has(hook.name))
+      await handOut(hooks, new Map(), keep, upstream)
     },
 
     async embedding(

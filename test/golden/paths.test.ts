@@ -1,0 +1,149 @@
+/** Path patching and attribution patching: known circuits, and estimates beside exact runs. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Edit, type Model, openModel } from '../../core/index.ts'
+import { attribute } from '../../core/intervene/attribute.ts'
+import { patch } from '../../core/intervene/patch.ts'
+import { pathPatch } from '../../core/intervene/path.ts'
+import { FIXTURES } from '../support/golden.ts'
+
+const { sequences } = JSON.parse(readFileSync(join(FIXTURES, 'constructed', 'expect.json'), 'utf8'))
+
+describe('induction-exact', () => {
+  let model: Model
+  beforeAll(async () => {
+    model = await openModel(join(FIXTURES, 'constructed', 'induction-exact'))
+  })
+  afterAll(() => model.close())
+
+  // [BOS, r…, r…]: at pos 40 the model says the token after the earlier copy. In the corrupt prompt the earlier copy of
+  // that token is another one, so that no earlier place is found.
+  const clean: number[] = sequences[0].ids
+  const pos = 40
+  const earlier = pos - 30
+  const corrupt = clean.map((id, at) => (at === earlier ? clean[5]! : id))
+  const metric = { kind: 'logprob', pos, answer: clean[pos + 1]! } as const
+
+  test('L0H0 speaks to L1H0 through its keys only', async () => {
+    const result = await pathPatch(model, clean, corrupt, {
+      from: ['L0H0', 'L0H1', 'L0.mlp'],
+      to: ['L1H0.q', 'L1H0.k', 'L1H0.v', 'L1H1.k', 'logits'],
+      metric,
+    })
+    const delta = (from: string, to: string) =>
+      result.cells.find((cell) => cell.from === from && cell.to === to)!.delta!
+    expect(result.clean).toBeGreaterThan(-0.01)
+    expect(delta('L0H0', 'L1H0.k')).toBeLessThan(-5)
+    expect(delta('L0H0', 'L1H0.q')).toBeCloseTo(0, 4)
+    expect(delta('L0H0', 'L1H0.v')).toBeCloseTo(0, 4)
+    expect(delta('L0H0', 'L1H1.k')).toBeCloseTo(0, 4)
+    expect(delta('L0H1', 'L1H0.k')).toBeCloseTo(0, 4)
+    expect(delta('L0.mlp', 'L1H0.k')).toBeCloseTo(0, 4)
+  })
+
+  test('a receiver before its sender has no path, and says so', async () => {
+    const { cells } = await pathPatch(model, clean, corrupt, {
+      from: ['L1H0'],
+      to: ['L0H0.k', 'logits'],
+      metric,
+    })
+    expect(cells[0]).toMatchObject({
+      value: null,
+      delta: null,
+      why: 'L1H0 comes after L0H0.k, so there is no path',
+    })
+    expect(cells[1]!.value).not.toBeNull()
+  })
+
+  test('names that the model lacks are refused', async () => {
+    const run = (from: string, to: string) =>
+      pathPatch(model, clean, corrupt, { from: [from], to: [to], metric })
+    await expect(run('L5H0', 'logits')).rejects.toThrow('layers of this model are 0 to 1')
+    await expect(run('L0H7', 'logits')).rejects.toThrow('heads of layer 0 are 0 to 1')
+    await expect(run('L0H0', 'L1H0')).rejects.toThrow('is not a receiver')
+  })
+})
+
+describe.each(['gpt2-prefixed', 'llama-gqa', 'gemma2-softcap', 'neox-parallel', 'qwen3-moe'])(
+  '%s',
+  (name) => {
+    const CLEAN = [5, 9, 11, 3, 9, 11, 7, 20, 5, 9]
+    const metric = { kind: 'logit_diff', answer: 4, wrong: 31 } as const
+    let model: Model
+    beforeAll(async () => {
+      model = await openModel(join(FIXTURES, 'transformers', name))
+    })
+    afterAll(() => model.close())
+
+    test('sender to logits with everything held equals patching z where nothing is between', async () => {
+      const CORRUPT = [5, 9, 12, 3, 9, 30, 7, 20, 5, 8]
+      const last = model.spec.stacks[0]!.layers.length - 1
+      const { cells, clean } = await pathPatch(model, CLEAN, CORRUPT, {
+        from: [`L${last}H1`],
+        to: ['logits'],
+        metric,
+      })
+      const patched = await patch(model, CLEAN, CORRUPT, { site: 'z', direction: 'noise', metric })
+      expect(patched.clean).toBeCloseTo(clean, 4)
+      expect(cells[0]!.value!).toBeCloseTo(
+        patched.cells.find((cell) => cell.layer === last && cell.head === 1)!.value!,
+        3,
+      )
+    })
+
+    test('an estimate is the slope of the exact effect', async () => {
+      const CORRUPT = CLEAN.map((id, pos) => (pos === 2 ? 12 : id))
+      const { cells, corrupt } = await attribute(model, CLEAN, CORRUPT, {
+        metric,
+        sites: ['z', 'mlp_out', 'v'],
+      })
+      const captured = async (ids: number[]) =>
+        model.run(ids, { capture: ['*hook_z', '*hook_mlp_out', '*attn.hook_v'], top: 0 })
+      const [clean, base] = [await captured(CLEAN), await captured(CORRUPT)]
+      const largest = [...cells].sort((a, b) => Math.abs(b.estimate) - Math.abs(a.estimate)).slice(0, 6)
+      const step = 0.02
+      for (const { site, layer, head, pos, estimate } of largest) {
+        const hook = `blocks.${layer}.${{ z: 'attn.hook_z', mlp_out: 'hook_mlp_out', v: 'attn.hook_v', q: '', k: '' }[site]}`
+        const { data, shape } = clean.get(hook)
+        const values = data.map((value, i) => value - base.get(hook).data[i]!)
+        const where = head === undefined ? {} : site === 'v' ? { kv_head: head } : { head }
+        const metricOf = async (by: number) => {
+          const edit: Edit = { hook, ...where, pos, op: 'add', by, from: { values, shape } }
+          const { data: logits } = (
+            await model.run(CORRUPT, { capture: ['logits'], edits: [edit], top: 0 })
+          ).get('logits')
+          const last = (CORRUPT.length - 1) * model.spec.dVocab
+          return logits[last + metric.answer]! - logits[last + metric.wrong]!
+        }
+        const slope = ((await metricOf(step)) - (await metricOf(-step))) / (2 * step)
+        expect(Math.abs(slope - estimate), `${hook} ${head} ${pos}`).toBeLessThan(
+          0.03 * Math.abs(estimate) + 2e-3,
+        )
+      }
+      expect(corrupt).toBeTypeOf('number')
+    })
+
+    test('the largest are verified exactly, and say how far to trust the rest', async () => {
+      const CORRUPT = CLEAN.map((id, pos) => (pos === 2 ? 12 : id))
+      const result = await attribute(model, CLEAN, CORRUPT, { metric, sites: ['z'], verify: 12 })
+      const patched = await patch(model, CLEAN, CORRUPT, { site: 'z', by: 'layer,pos', metric })
+      const verified = result.cells.filter((cell) => cell.exact !== undefined)
+      expect(verified).toHaveLength(12)
+      expect(result.trust).toMatchObject({ n: 12 })
+      expect(result.corrupt).toBeCloseTo(patched.corrupt, 3)
+      expect(result.clean).toBeCloseTo(patched.clean, 3)
+    })
+
+    test('GradDrop is no smaller than a share of the estimate, and the same on recomputed values', async () => {
+      const CORRUPT = CLEAN.map((id, pos) => (pos === 2 ? 12 : id))
+      const kept = await attribute(model, CLEAN, CORRUPT, { metric, gradDrop: true })
+      const recomputed = await attribute(model, CLEAN, CORRUPT, { metric, gradDrop: true, saveBudget: 0 })
+      kept.cells.forEach((cell, i) => {
+        expect(cell.dropped).toBeGreaterThanOrEqual(0)
+        expect(recomputed.cells[i]!.estimate).toBeCloseTo(cell.estimate, 4)
+        expect(recomputed.cells[i]!.dropped!).toBeCloseTo(cell.dropped!, 4)
+      })
+    })
+  },
+)
