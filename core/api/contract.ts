@@ -6,6 +6,12 @@
 import type { HeadScores, ScanResult } from '../analysis/types.ts'
 import type { Progress, TokenView } from '../checkpoint/types.ts'
 import type { ErrorCode } from '../errors.ts'
+import type { Ablated, AblateKind, AblateOver } from '../intervene/ablate.ts'
+import type { Attributed, AttributionCell, AttributionSite } from '../intervene/attribute.ts'
+import type { PatchBy, Patched, PatchSite } from '../intervene/patch.ts'
+import type { PathCell, PathPatched } from '../intervene/path.ts'
+import type { AblationCell, PatchCell, SweepEstimate } from '../intervene/types.ts'
+import type { Metric } from '../run/metrics.ts'
 import type { Edit, Prediction, Provenance } from '../run/types.ts'
 
 export interface ApiError {
@@ -130,10 +136,21 @@ export interface PredictRequest {
   readonly edits: readonly Edit[]
   /** Position looked at; negative counts from the end. */
   readonly pos?: number
+  /** Positions whose top tokens are wanted before and after; negative counts from the end. */
+  readonly positions?: readonly number[]
 }
 export interface PredictReply {
   readonly base: NamedPrediction
   readonly edited: NamedPrediction
+  /** Of the asked positions, in that order. */
+  readonly positions: readonly PredictedPosition[]
+}
+export interface PredictedPosition {
+  readonly pos: number
+  readonly base: NamedPrediction['top']
+  readonly edited: NamedPrediction['top']
+  /** KL(unedited ‖ edited) of the next token, nats; null where some logit is not a finite number. */
+  readonly kl: number | null
 }
 export interface NamedPrediction {
   readonly pos: number
@@ -185,9 +202,119 @@ export interface InductionView {
   }[]
 }
 
-/** POST /api/jobs → {job}. GET /api/jobs/:id/events: server-sent events of this type. POST /api/jobs/:id/cancel. */
-export type JobEvent<R = unknown> =
+/**
+ * POST /api/jobs/ablate, /patch, /path and /attribute: sweeps of interventions. Their stream gives one `begun` event,
+ * then `cells` as they come; the job's result is an ExperimentDetail. Each is stored as an experiment from its first
+ * cell on. `resume` goes on with a stored experiment that is not complete: the other fields must be those of its
+ * request, and its known cells come at once.
+ */
+export interface AblateRequest {
+  readonly model: string
+  readonly prompt: PromptInput
+  readonly over: AblateOver
+  readonly kind: AblateKind
+  readonly metric: Metric
+  /** mean: the corpus; resample: one prompt of the same length. */
+  readonly reference?: readonly PromptInput[]
+  readonly meanOver?: 'all' | 'pos'
+  readonly resume?: number
+}
+export interface PatchRequest {
+  readonly model: string
+  readonly clean: PromptInput
+  readonly corrupt: PromptInput
+  readonly site: PatchSite
+  readonly by?: PatchBy
+  readonly direction?: 'denoise' | 'noise'
+  readonly metric: Metric
+  readonly resume?: number
+}
+export interface PathRequest {
+  readonly model: string
+  readonly clean: PromptInput
+  readonly corrupt: PromptInput
+  /** `L5H1` or `L3.mlp`. */
+  readonly from: readonly string[]
+  /** `L7H2.q`, `L7H2.k`, `L7H2.v`, `L7.mlp` or `logits`. */
+  readonly to: readonly string[]
+  readonly metric: Metric
+  readonly mlps?: 'freeze' | 'recompute'
+  readonly resume?: number
+}
+export interface AttributeRequest {
+  readonly model: string
+  readonly clean: PromptInput
+  readonly corrupt: PromptInput
+  readonly metric: Metric
+  readonly sites?: readonly AttributionSite[]
+  /** Exact runs for the K largest estimates. */
+  readonly verify?: number
+  readonly gradDrop?: boolean
+  readonly resume?: number
+}
+
+/** What each kind of sweep is asked, gives cell by cell, and gives in the end. */
+export interface Experiments {
+  readonly ablate: { readonly request: AblateRequest; readonly cell: AblationCell; readonly result: Ablated }
+  readonly patch: { readonly request: PatchRequest; readonly cell: PatchCell; readonly result: Patched }
+  readonly path: { readonly request: PathRequest; readonly cell: PathCell; readonly result: PathPatched }
+  readonly attribute: {
+    readonly request: AttributeRequest
+    readonly cell: AttributionCell
+    readonly result: Attributed
+  }
+}
+export type ExperimentKind = keyof Experiments
+
+/** GET /api/experiments: newest first. DELETE /api/experiments/:id removes one. */
+export interface ExperimentSummary {
+  readonly id: number
+  readonly kind: ExperimentKind
+  /** The model's folder, or its bundled name. */
+  readonly model: string
+  readonly modelName: string
+  readonly created: string // ISO time
+  /** Cells that the plan has (0 until known), and those that are there. */
+  readonly cells: number
+  readonly done: number
+  readonly complete: boolean
+}
+
+/** GET /api/experiments/:id. `result` is null until it is complete; `cellList` has the cells that are there. */
+export type ExperimentDetail<K extends ExperimentKind = ExperimentKind> = {
+  readonly [P in K]: ExperimentSummary & {
+    readonly kind: P
+    readonly request: Experiments[P]['request']
+    readonly cellList: readonly Experiments[P]['cell'][]
+    readonly result: Omit<Experiments[P]['result'], 'cells'> | null
+    /** Tokens of the prompt (of patch, path and attribute: clean, then corrupt). */
+    readonly prompts: readonly (readonly TokenView[])[]
+    /** The same as a command line and as a script. */
+    readonly command: string
+    readonly script: string
+  }
+}[K]
+
+/** POST /api/reproduce {kind, request}: the command line and the script that give the same. */
+export interface Reproduced {
+  readonly command: string
+  readonly script: string
+}
+export type ReproduceRequest =
+  | { readonly kind: 'run'; readonly request: RunRequest }
+  | { readonly kind: 'scan'; readonly request: ScanRequest }
+  | {
+      readonly [K in ExperimentKind]: { readonly kind: K; readonly request: Experiments[K]['request'] }
+    }[ExperimentKind]
+
+/**
+ * POST /api/jobs → {job}. GET /api/jobs/:id/events: server-sent events of this type. POST /api/jobs/:id/cancel.
+ * `begun` and `cells` are of sweeps only; a late listener hears them all again, then the newest event.
+ */
+export type JobEvent<R = unknown, C = unknown> =
   | { readonly type: 'progress'; readonly progress: Progress; readonly label: string }
+  | { readonly type: 'begun'; readonly experiment: number; readonly estimate: SweepEstimate | null }
+  | { readonly type: 'cells'; readonly cells: readonly C[] }
   | { readonly type: 'done'; readonly result: R }
   | { readonly type: 'failed'; readonly error: { readonly code: ErrorCode; readonly message: string } }
   | { readonly type: 'cancelled' }

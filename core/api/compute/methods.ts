@@ -115,9 +115,9 @@ export function createMethods<M extends EngineModel>(
           )
         }
         const base = prediction(opened, await opened.run(ids, { top: SHOWN, signal }), at)
-        if (edits.length === 0) return { base, edited: base }
+        if (edits.length === 0) return { base, edited: base, positions: [] }
         const edited = prediction(opened, await opened.run(ids, { top: SHOWN, edits, openRun, signal }), at)
-        return { base, edited }
+        return { base, edited, positions: [] }
       }),
 
     /** The greedy continuation of a prompt. */
