@@ -106,7 +106,8 @@ function needed(nodes: readonly Node[], wanted: Set<string>): Node[] {
     const node = nodes[i]!
     if (!node.outputs.some((output) => live.has(output))) continue
     for (const input of node.inputs) live.add(input)
-    kept.unshift({ ...node, outputs: trimmed(node.outputs, live) })
+    // Every output of a Split is one of its parts: none can be left out.
+    kept.unshift(node.op === 'Split' ? node : { ...node, outputs: trimmed(node.outputs, live) })
   }
   return kept
 }
