@@ -2,7 +2,8 @@
 
 export { type RepeatPair, repeatPairs } from './analysis/repeats.ts'
 export { type ScanOptions, scanHeads } from './analysis/scan.ts'
-export { REPEAT_SCORES } from './analysis/scores/index.ts'
+export { SCORES } from './analysis/scores/index.ts'
+export type { AnyScore } from './analysis/scores/score.ts'
 export * from './analysis/types.ts'
 export { type Check, type Verified, type VerifyOptions, verify } from './analysis/verify/index.ts'
 export * from './checkpoint/index.ts'

@@ -22,3 +22,14 @@ export function repeatPairs(ids: readonly number[]): RepeatPair[] {
   })
   return pairs
 }
+
+/** M(q) of every query that has one, in order. */
+export function targetsByQuery(ids: readonly number[]): Map<number, number[]> {
+  const targets = new Map<number, number[]>()
+  for (const { query, target } of repeatPairs(ids)) {
+    const known = targets.get(query)
+    if (known) known.push(target)
+    else targets.set(query, [target])
+  }
+  return targets
+}

@@ -1,20 +1,26 @@
 /**
- * Scores of every head on repeated random tokens. In: a model, sequences or how to draw them. Out: one score per head
- * and definition with its interval. Cost: one forward per sequence; patterns are reduced layer by layer and never
- * kept. Scores are computed from the run's float32 weights.
+ * Scores of every head. In: a model, names of scores, sequences or how to draw them. Out: one score per head and
+ * definition with its interval. Cost: one forward per sequence for all scores on that kind of sequence; patterns are
+ * reduced layer by layer and never kept. Scores are computed from the run's float32 values.
  */
 import type { Progress } from '../checkpoint/types.ts'
 import { HeadscopeError } from '../errors.ts'
-import { parseHook } from '../graph/hook-names.ts'
-import { decoderOf, type ModelSpec } from '../graph/model-spec.ts'
-import type { Tensor } from '../graph/tensor.ts'
+import { decoderOf } from '../graph/model-spec.ts'
 import type { Model } from '../run/model.ts'
 import type { RunItem } from '../run/types.ts'
-import { meanScore } from './bootstrap.ts'
+import { createHeadMaps } from './head-maps.ts'
+import { createAccumulator, runSequences } from './pattern-scan.ts'
 import { scoresNamed } from './scores/index.ts'
-import type { RepeatScore } from './scores/score.ts'
-import { givenRepeats, type RepeatSequences, randomRepeats } from './sequences.ts'
-import { DEFAULT_SCORES, type HeadScores, type ScanResult } from './types.ts'
+import type { AnyScore, ComputedScore, ModelScore, PatternScore, ScoreContext } from './scores/score.ts'
+import {
+  drawnSequences,
+  givenRepeats,
+  type RepeatSequences,
+  randomRepeats,
+  type ScoreSequence,
+  type SequenceKind,
+} from './sequences.ts'
+import { DEFAULT_SCORES, type HeadScores, type ScanResult, type Score } from './types.ts'
 
 export interface ScanOptions {
   /** Names of scores, or `all`; default: the four of repeated random tokens. */
@@ -26,12 +32,11 @@ export interface ScanOptions {
   readonly bos?: boolean
   /** Exactly these sequences instead of drawn ones. */
   readonly sequences?: readonly (readonly number[])[]
+  /** Texts for the scores that read any text. */
+  readonly prompts?: readonly (readonly number[])[]
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: Progress) => void
 }
-
-/** Patterns of one forward, in bytes over all heads of a layer, above which the batch is cut. */
-const PATTERN_BUDGET = 64 * 1024 * 1024
 
 /** Throws `bad-request` for settings that do not fit, `cancelled` by the signal. */
 export async function scanHeads(model: Model, options: ScanOptions = {}): Promise<ScanResult> {
@@ -42,23 +47,58 @@ export async function scanHeads(model: Model, options: ScanOptions = {}): Promis
       'These scores assume that a query sees only what is before it; this model is bidirectional.',
     )
   const settings = settingsOf(model, options)
-  const sequences = options.sequences ? givenRepeats(options.sequences) : randomRepeats(model, settings)
+  const repeats = options.sequences ? givenRepeats(options.sequences) : randomRepeats(model, settings)
   const scores = scoresNamed(options.scores ?? DEFAULT_SCORES)
-  const perSequence = createAccumulator(spec, scores, sequences)
-  const items = await runAll(model, sequences, perSequence.add, options)
+  const context = contextOf(model, repeats, settings, options)
+  const kinds = kindsOf(scores)
+  const computed = scores.filter((score) => score.kind !== 'pattern')
+  const steps = createSteps(kinds, computed, context, options)
+  const warnings = new Set<string>()
+  const table = new Map<string, Score[][]>()
+  let items: readonly RunItem[] = []
   const seed = options.sequences ? null : settings.seed
+
+  for (const kind of kinds) {
+    const sequences = context.sequences(kind)
+    const own = scores.filter(
+      (score): score is PatternScore => score.kind === 'pattern' && score.sequences === kind,
+    )
+    const accumulator = createAccumulator(spec, own, sequences, context.maps)
+    if (typeof sequences !== 'string') {
+      const run = await runSequences(model, sequences, accumulator, {
+        signal: options.signal,
+        onProgress: steps.within,
+      })
+      if (kind === 'repeats') items = run.items
+      for (const warning of run.warnings) warnings.add(warning)
+      steps.next(sequences.length)
+    }
+    for (const [name, heads] of accumulator.finish(seed ?? 1)) table.set(name, heads)
+  }
+  const ofModel: Record<string, Score> = {}
+  for (const score of computed) {
+    if (score.kind === 'model') ofModel[score.name] = await score.value(context)
+    else table.set(score.name, await score.heads(context))
+    steps.next(COMPUTED_STEPS)
+  }
+  for (const score of scores) {
+    const caveat = score.caveat?.(spec) ?? null
+    if (caveat) warnings.add(caveat)
+  }
+  const names = scores.filter((score) => score.kind !== 'model').map(({ name }) => name)
   return {
     definitions: Object.fromEntries(scores.map((score) => [score.name, score.definition])),
     settings: {
-      scores: scores.map((score) => score.name),
-      length: sequences.layout.length,
-      batch: sequences.ids.length,
+      scores: names,
+      length: repeats.layout.length,
+      batch: repeats.ids.length,
       seed,
-      bos: sequences.layout.offset === 1,
+      bos: repeats.layout.offset === 1,
     },
-    heads: perSequence.finish(seed ?? 1),
-    loss: copyLosses(items.runs, sequences),
-    warnings: [...new Set(items.warnings)],
+    heads: headsOf(table, names, spec),
+    ...(Object.keys(ofModel).length > 0 ? { ofModel } : {}),
+    loss: copyLosses(items, repeats),
+    warnings: [...warnings],
   }
 }
 
@@ -79,79 +119,89 @@ function settingsOf(model: Model, options: ScanOptions) {
   return { length, batch, seed, bos }
 }
 
-async function runAll(
-  model: Model,
-  sequences: RepeatSequences,
-  add: (first: number, layer: number, pattern: Tensor) => void,
-  options: ScanOptions,
-) {
-  const { total } = sequences.layout
-  const heads = Math.max(...decoderOf(model.spec).layers.map((layer) => layer.nHeads))
-  const size = Math.max(1, Math.floor(PATTERN_BUDGET / (heads * total * total * 4)))
-  const runs: RunItem[] = []
-  const warnings: string[] = []
-  const started = performance.now()
-  for (let first = 0; first < sequences.ids.length; first += size) {
-    const run = await model.run(sequences.ids.slice(first, first + size), {
-      capture: ['blocks.*.attn.hook_pattern'],
-      top: 1,
-      ...(options.signal ? { signal: options.signal } : {}),
-      onCapture: (hook, pattern) => add(first, parseHook(hook).layer!, pattern),
-      onProgress: ({ done, total: blocks }) => {
-        const all = sequences.ids.length
-        const finished = first + (Math.min(size, all - first) * done) / blocks
-        const seconds = (performance.now() - started) / 1000
-        options.onProgress?.({
-          done: finished,
-          total: all,
-          secondsLeft: (seconds / finished) * (all - finished),
-        })
-      },
-    })
-    runs.push(...run.items)
-    warnings.push(...run.warnings)
-  }
-  return { runs, warnings }
+/** The kinds of sequences that the scores read; the repeats are always run, for the losses. */
+function kindsOf(scores: readonly AnyScore[]): SequenceKind[] {
+  const kinds = new Set<SequenceKind>(['repeats'])
+  for (const score of scores) if (score.kind === 'pattern') kinds.add(score.sequences)
+  return [...kinds]
 }
 
-/** One value per (layer, head, score, sequence): the mean over that sequence's query rows. */
-function createAccumulator(
-  spec: ModelSpec,
-  scores: readonly RepeatScore[],
-  { layout, ids }: RepeatSequences,
-) {
-  const values = decoderOf(spec).layers.map((layer) =>
-    Array.from({ length: layer.nHeads }, () => scores.map(() => new Array<number>(ids.length).fill(0))),
-  )
+function contextOf(
+  model: Model,
+  repeats: RepeatSequences,
+  settings: ReturnType<typeof settingsOf>,
+  options: ScanOptions,
+): ScoreContext {
+  const { offset, length } = repeats.layout
+  const bos = model.tokenizer?.bosId ?? null
+  const drawn = new Map<SequenceKind, readonly ScoreSequence[] | string>()
+  const make = (kind: SequenceKind) => {
+    if (kind === 'repeats' || (kind === 'text' && !options.prompts))
+      return repeats.ids.map((ids) => ({ ids, offset, length }))
+    if (kind === 'text')
+      return options.prompts!.map((ids) => ({ ids, offset: ids[0] === bos ? 1 : 0, length: 0 }))
+    return drawnSequences(model, kind, {
+      batch: repeats.ids.length,
+      seed: settings.seed,
+      bos: offset === 1 && bos !== null,
+    })
+  }
   return {
-    add(first: number, layer: number, pattern: Tensor): void {
-      const [batch, heads, queries, keys] = pattern.shape as [number, number, number, number]
-      for (let item = 0; item < batch; item++)
-        for (let head = 0; head < heads; head++) {
-          const from = (item * heads + head) * queries * keys
-          scores.forEach((score, s) => {
-            let sum = 0
-            for (let query = score.firstRow(layout); query < queries; query++)
-              sum += pattern.data[from + query * keys + score.key(query, layout)]!
-            values[layer]![head]![s]![first + item] = sum / (queries - score.firstRow(layout))
-          })
-        }
+    model,
+    maps: createHeadMaps(model.engine()),
+    seed: settings.seed,
+    sequences(kind) {
+      const known = drawn.get(kind) ?? make(kind)
+      drawn.set(kind, known)
+      return known
     },
-    finish(seed: number): HeadScores[] {
-      return values.flatMap((heads, layer) =>
-        heads.map((perScore, head) => ({
-          layer,
-          head,
-          scores: Object.fromEntries(
-            scores.map((score, s) => {
-              const rows = (layout.total - score.firstRow(layout)) * ids.length
-              return [score.name, meanScore(perScore[s]!, rows, seed)]
-            }),
-          ),
-        })),
-      )
+    prompts: options.prompts ?? [],
+    signal: options.signal,
+  }
+}
+
+/** What a computed score counts as, in sequences, for the progress. */
+const COMPUTED_STEPS = 8
+
+function createSteps(
+  kinds: readonly SequenceKind[],
+  computed: readonly (ComputedScore | ModelScore)[],
+  context: ScoreContext,
+  options: ScanOptions,
+) {
+  const sizes = kinds.map((kind) => {
+    const sequences = context.sequences(kind)
+    return typeof sequences === 'string' ? 0 : sequences.length
+  })
+  const total = sizes.reduce((a, b) => a + b, 0) + computed.length * COMPUTED_STEPS
+  const started = performance.now()
+  let before = 0
+  const within = (part: number) => {
+    const done = before + part
+    const perStep = (performance.now() - started) / 1000 / done
+    options.onProgress?.({ done, total, secondsLeft: done > 0 ? perStep * (total - done) : null })
+  }
+  return {
+    within,
+    next(size: number) {
+      within(size)
+      before += size
     },
   }
+}
+
+function headsOf(
+  table: ReadonlyMap<string, Score[][]>,
+  names: readonly string[],
+  spec: Model['spec'],
+): HeadScores[] {
+  return decoderOf(spec).layers.flatMap(({ nHeads }, layer) =>
+    Array.from({ length: nHeads }, (_, head) => ({
+      layer,
+      head,
+      scores: Object.fromEntries(names.map((name) => [name, table.get(name)![layer]![head]!])),
+    })),
+  )
 }
 
 /** Mean loss of predicting the tokens of each copy, nats: the second is low where induction works. */

@@ -31,6 +31,8 @@ export interface ScanResult {
   readonly definitions: Readonly<Record<string, string>>
   readonly settings: ScanSettings
   readonly heads: readonly HeadScores[]
+  /** Scores of the whole model, where some were asked for. */
+  readonly ofModel?: Readonly<Record<string, Score>>
   readonly loss: { readonly first: number | null; readonly second: number | null } // mean nats on each copy
   readonly warnings: readonly string[]
 }

@@ -1,27 +1,31 @@
 /** Each detector on hand-made patterns whose answer is known: L = 3, with and without BOS. */
 import { describe, expect, test } from 'vitest'
-import type { RepeatLayout } from '../sequences.ts'
-import { REPEAT_SCORES, scoresNamed } from './index.ts'
-import type { RepeatScore } from './score.ts'
+import { SCORES, scoresNamed } from './index.ts'
+import { type PatternScore, weightAt } from './score.ts'
 
+/** A score's mean over its rows on one hand-made pattern of one sequence. */
 function scoreOf(
-  score: RepeatScore,
-  layout: RepeatLayout,
+  score: PatternScore,
+  sequence: { ids: number[]; offset: number; length: number },
   weight: (query: number, key: number) => number,
 ): number {
-  const rows = Array.from(
-    { length: layout.total - score.firstRow(layout) },
-    (_, i) => score.firstRow(layout) + i,
+  const size = sequence.ids.length
+  const pattern = Float32Array.from({ length: size * size }, (_, i) => weight(Math.floor(i / size), i % size))
+  const view = { spec: {} as never, pattern, from: 0, stride: size, scores: null, valueNorm: null }
+  const rows = score.places(sequence)
+  return (
+    rows.reduce((sum, place) => sum + (score.measure?.(view, place) ?? weightAt(view, place)), 0) /
+    rows.length
   )
-  return rows.reduce((sum, query) => sum + weight(query, score.key(query, layout)), 0) / rows.length
 }
 
 const one = (at: (query: number) => number) => (query: number, key: number) => (key === at(query) ? 1 : 0)
 
 describe.each([0, 1])('offset %i', (offset) => {
-  const layout = { offset, length: 3, total: offset + 6 }
+  const ids = [...(offset ? [9] : []), 1, 2, 3, 1, 2, 3]
+  const layout = { offset, length: 3, ids }
   const value = (name: string, weight: (query: number, key: number) => number) =>
-    scoreOf(scoresNamed([name])[0]!, layout, weight)
+    scoreOf(scoresNamed([name])[0] as PatternScore, layout, weight)
 
   test('a perfect head of each kind scores 1, and 0 under the others', () => {
     const perfect = {
@@ -52,5 +56,5 @@ describe.each([0, 1])('offset %i', (offset) => {
 
 test('names that are not known are refused with the known ones', () => {
   expect(() => scoresNamed(['inductoin'])).toThrow(/induction, previous_token/)
-  expect(scoresNamed(['all'])).toHaveLength(REPEAT_SCORES.length)
+  expect(scoresNamed(['all'])).toHaveLength(SCORES.length)
 })
