@@ -27,11 +27,6 @@ export type BlockState = Readonly<Record<'resid', Value>> & Readonly<Record<stri
 /** One stack of blocks. */
 export interface StackModel {
   readonly state: StateAxes
-  /**
-   * Parts that block 0 makes, and the other blocks read and do not change (T5's bias by distance). They depend on
-   * positions alone, so no gradient passes through them.
-   */
-  readonly carried?: Readonly<Record<string, readonly Axis[]>>
   /** Tensor of b_O, the bias that attention adds whatever its heads do; null where there is none. */
   outputBias(layer: number): string | null
   /** The norm of what attention gives, where it stands before the sum (`norms` after or both). */
@@ -40,7 +35,7 @@ export interface StackModel {
   sumNorms?(layer: number): { readonly mid: NormWeights; readonly post: NormWeights }
   /** ids (and positions, token types) → what enters block 0. */
   embed(g: Builder): BlockState
-  /** `state` also has what is carried (not in block 0), and `memory` where the stack reads an encoder. */
+  /** `state` also has `memory` where the stack reads an encoder. */
   block(g: Builder, layer: number, state: BlockState): BlockState
 }
 

@@ -1,6 +1,7 @@
 /** The families that Headscope runs, by `model_type`. */
 import type { RawConfig } from '../checkpoint/types.ts'
 import { HeadscopeError } from '../errors.ts'
+import { bart, marian } from './bart.ts'
 import { bert } from './bert.ts'
 import { bloom } from './bloom.ts'
 import { falcon } from './falcon.ts'
@@ -26,6 +27,7 @@ import {
 } from './llama.ts'
 import { mixtral, olmoe, qwen2Moe, qwen3Moe } from './moe.ts'
 import { opt } from './opt.ts'
+import { t5 } from './t5.ts'
 
 const FAMILIES: readonly Family[] = [
   gpt2,
@@ -56,6 +58,9 @@ const FAMILIES: readonly Family[] = [
   granite,
   smollm3,
   bert,
+  t5,
+  bart,
+  marian,
 ]
 const BY_TYPE = new Map(
   FAMILIES.flatMap((family) => family.modelTypes.map((type) => [type, family] as const)),

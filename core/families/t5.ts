@@ -1,6 +1,6 @@
 /**
  * T5 (Raffel et al. 1910.10683), v1.1 and Flan-T5: an encoder and a decoder of pre-norm blocks with RMSNorm, no biases,
- * no factor on the scores, and a bias by distance that block 0 of each stack makes. The tied unembedding is scaled by
+ * no factor on the scores, and a bias by distance whose table block 0 of each stack holds. The tied unembedding is scaled by
  * 1/√d_model (v1.1 has its own and no scale).
  */
 import { z } from 'zod'
@@ -14,7 +14,7 @@ import { linear } from '../graph/linear.ts'
 import { mlp } from '../graph/mlp.ts'
 import { type ModelSpec, PLAIN_LAYER, PLAIN_MODEL, type StackSpec } from '../graph/model-spec.ts'
 import { norm } from '../graph/norm.ts'
-import { RELATIVE_AXES, relativeBias } from '../graph/relative-bias.ts'
+import { relativeBias } from '../graph/relative-bias.ts'
 import { unembed } from '../graph/unembed.ts'
 import { activationOf, readKeys, size } from './config-rules.ts'
 import { needsBoth, tokenId } from './encoder-decoder.ts'
@@ -42,7 +42,6 @@ const CONFIG = z.object({
 })
 
 const EMBEDDING = 'shared.weight'
-const CARRIED = 'position_bias'
 
 export const t5: Family = { modelTypes: ['t5'], read }
 
@@ -126,15 +125,14 @@ function read(config: RawConfig): FamilyModel {
   /** Embedding and blocks of one stack. */
   const stackModel = (own: StackSpec): StackModel => ({
     state: RESIDUAL_ONLY,
-    carried: { [CARRIED]: RELATIVE_AXES },
     outputBias: () => null,
     embed: (g) => ({ resid: embed(g, { tokens: EMBEDDING }) }),
     block(g, l, state): BlockState {
       const layer = own.layers[l]!
       const at = (part: string) => `${own.name}.block.${l}.layer.${part}`
       const x = g.hook('hook_resid_pre', state.resid) // [batch, pos, d_model]
-      const distances =
-        l === 0 ? relativeBias(g, own.relative!, own.causal, distanceTable(own.name)) : state[CARRIED]!
+      // Block 0 owns the table; every block looks it up, so that its state is the residual stream alone.
+      const distances = relativeBias(g, own.relative!, own.causal, distanceTable(own.name))
       const projected = (from: Value, keys: Value, name: string) => ({
         q: linear(g, from, plainLinear(`${name}.q`), 'd_model'), // [batch, pos, head · d_head]
         k: linear(g, keys, plainLinear(`${name}.k`), 'd_model'),
@@ -154,8 +152,7 @@ function read(config: RawConfig): FamilyModel {
       }
       const readMid = norm(g, 'ln2', mid, spec.norm, gain(`${mlpAt(own.name, l)}.layer_norm`, false))
       const out = g.hook('hook_mlp_out', dense(g, readMid, `${mlpAt(own.name, l)}.DenseReluDense`))
-      const resid = g.hook('hook_resid_post', add(g, mid, out))
-      return l === 0 ? { resid, [CARRIED]: distances } : { resid }
+      return { resid: g.hook('hook_resid_post', add(g, mid, out)) }
     },
   })
   const dense = (g: Builder, x: Value, at: string) =>

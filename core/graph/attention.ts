@@ -22,6 +22,7 @@ const KV = ['batch', 'pos', 'kv_head', 'd_head'] as const
 const Q_T = ['batch', 'head', 'pos', 'd_head'] as const
 const KV_T = ['batch', 'kv_head', 'pos', 'd_head'] as const
 const SCORES = ['batch', 'head', 'query', 'key'] as const
+const CROSS_SCORES = ['batch', 'head', 'query', 'source'] as const
 
 /** What a block's attention reads beside its input. */
 export interface AttentionInputs {
@@ -60,6 +61,8 @@ export function attention(
   projected: { readonly q: Value; readonly k: Value; readonly v: Value },
   output: LinearWeights,
   qkNorm?: QkNorm,
+  /** A bias by distance [one, head, query, key], added before the mask (T5). */
+  distances?: Value,
 ): Value {
   const inputs = attentionInputs(g)
   // Where queries and keys are normed (OLMoE), their clip stands after the norm.
@@ -87,29 +90,57 @@ export function attention(
   g.result('k', keys)
   g.result('v', values)
 
-  const products = grouped(g, layer, headsFirst(g, rotQ, Q_T), SCORES, (rows, axes) =>
-    g.op('FusedMatMul', [rows, keys], axes, {
+  return attend(g, layer, 'attn', { q: rotQ, keys, values, bias: inputs.bias, distances }, output)
+}
+
+/** What meets in one attention, after everything that is done to queries and keys. */
+interface Meeting {
+  readonly q: Value // [batch, pos, head, d_head]
+  readonly keys: Value // [batch, kv_head, pos | source, d_head]
+  readonly values: Value // [batch, kv_head, pos | source, d_head]
+  readonly bias: Value // [batch, one, query | one, key | source]
+  readonly distances?: Value | undefined // [one, head, query, key]
+}
+
+/**
+ * Scores, softmax, weighted values, output projection. `at` is what the hooks are called by. Hooks: hook_attn_scores,
+ * hook_pattern, hook_z, hook_result.
+ */
+export function attend(
+  g: Builder,
+  layer: LayerSpec,
+  at: 'attn' | 'cross_attn',
+  { q, keys, values, bias, distances }: Meeting,
+  output: LinearWeights,
+): Value {
+  const axes: readonly Axis[] = at === 'attn' ? SCORES : CROSS_SCORES
+  const products = grouped(g, layer, headsFirst(g, q, Q_T), axes, (rows, out) =>
+    g.op('FusedMatMul', [rows, keys], out, {
       domain: 'com.microsoft',
       attributes: { transA: 0n, transB: 1n, alpha: layer.scoreScale },
     }),
   )
   const placed = layer.alibi ? addAlibi(g, products, layer.alibi) : products
   const capped = softCapped(g, placed, layer.softcap)
-  const scores = g.hook('attn.hook_attn_scores', g.op('Add', [capped, inputs.bias], SCORES))
-  const pattern = g.hook(
-    'attn.hook_pattern',
-    g.op('Softmax', [scores], SCORES, { attributes: { axis: -1n } }),
-  )
-  const mixed = grouped(g, layer, pattern, Q_T, (rows, axes) => g.op('MatMul', [rows, values], axes))
-  const z = g.hook('attn.hook_z', g.op('Transpose', [mixed], Q, { attributes: { perm: [0n, 2n, 1n, 3n] } }))
-  return project(g, layer, z, output)
+  const distant = distances ? g.op('Add', [capped, distances], axes) : capped
+  const scores = g.hook(`${at}.hook_attn_scores`, g.op('Add', [distant, bias], axes))
+  const pattern = g.hook(`${at}.hook_pattern`, g.op('Softmax', [scores], axes, { attributes: { axis: -1n } }))
+  const mixed = grouped(g, layer, pattern, Q_T, (rows, out) => g.op('MatMul', [rows, values], out))
+  const z = g.hook(`${at}.hook_z`, g.op('Transpose', [mixed], Q, { attributes: { perm: [0n, 2n, 1n, 3n] } }))
+  return project(g, layer, at, z, output)
+}
+
+/** x [batch, rows, heads · d_head] → [batch, rows, heads, d_head]. */
+export function splitHeads(g: Builder, x: Value, heads: number, dHead: number, axes: readonly Axis[]): Value {
+  return g.op('Reshape', [x, g.ints([0, 0, heads, dHead])], axes)
+}
+
+/** x [batch, rows, heads, d_head] → [batch, heads, rows, d_head]. */
+export function headsFirst(g: Builder, x: Value, axes: readonly Axis[]): Value {
+  return g.op('Transpose', [x], axes, { attributes: { perm: [0n, 2n, 1n, 3n] } })
 }
 
 // --- Internal helpers ---
-
-function splitHeads(g: Builder, x: Value, heads: number, dHead: number, axes: typeof Q | typeof KV): Value {
-  return g.op('Reshape', [x, g.ints([0, 0, heads, dHead])], axes)
-}
 
 /** x [batch, pos, heads, d_head], normed over each head or over all heads together. */
 function normHeads(
@@ -132,10 +163,6 @@ function normHeads(
   return g.op('Reshape', [innerNorm(g, flat, spec, weights), g.ints([0, 0, heads, layer.dHead])], x.axes)
 }
 
-function headsFirst(g: Builder, x: Value, axes: typeof Q_T | typeof KV_T): Value {
-  return g.op('Transpose', [x], axes, { attributes: { perm: [0n, 2n, 1n, 3n] } })
-}
-
 /**
  * Query heads that share keys are contiguous, so a group's rows are one tall matrix against the shared keys or
  * values: [batch, head, query, x] → [batch, kv_head, group · query, x] → product → [batch, head, query, y]. No copy
@@ -155,9 +182,9 @@ function grouped(
 }
 
 /** z → Σ over heads of z W_O, plus b_O. When hook_result is edited, the sum is taken over the edited parts. */
-function project(g: Builder, layer: LayerSpec, z: Value, output: LinearWeights): Value {
-  const result = g.hook('attn.hook_result', headResults(g, layer, z, output))
-  if (g.isEdited('attn.hook_result')) {
+function project(g: Builder, layer: LayerSpec, at: string, z: Value, output: LinearWeights): Value {
+  const result = g.hook(`${at}.hook_result`, headResults(g, layer, z, output))
+  if (g.isEdited(`${at}.hook_result`)) {
     const sum = g.op('ReduceSum', [result, g.ints([2])], ['batch', 'pos', 'd_model'], {
       attributes: { keepdims: 0n },
     })

@@ -6,6 +6,7 @@
  *   query, key positions that attend, and positions that are attended to
  *   head       query heads; kv_head: key/value heads (query head h reads kv_head floor(h / (heads / kv_heads)))
  *   d_model, d_head, d_mlp, d_vocab   widths of the residual stream, of one head, of the MLP, of the vocabulary
+ *   source     positions of the encoder's text, where a decoder looks at them (outside a graph: pos or key)
  *   expert     experts of a mixture; choice: those that a token uses, best first; one: a kept axis of size 1
  */
 export const AXES = [
@@ -13,6 +14,7 @@ export const AXES = [
   'pos',
   'query',
   'key',
+  'source',
   'head',
   'kv_head',
   'd_model',

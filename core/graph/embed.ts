@@ -5,6 +5,9 @@ import type { NormSpec } from './model-spec.ts'
 import { type NormWeights, norm } from './norm.ts'
 import { scaled } from './scale.ts'
 
+/** Name of the input of sinusoidal positions. */
+export const SINUSOIDS = 'sinusoids'
+
 export interface EmbedWeights {
   readonly tokens: string // [d_vocab, d_model]
   /** Multiplies token embeddings; hook_embed is after it. */
@@ -15,6 +18,8 @@ export interface EmbedWeights {
   readonly positions?: string // [offset + rows, d_model]
   /** Row of position 0 (OPT: 2). */
   readonly offset?: number
+  /** Sines and cosines of positions in place of a table: the input `sinusoids` [one, pos, d_model]. */
+  readonly sinusoids?: boolean
   /** A norm of the sum. */
   readonly norm?: { readonly spec: NormSpec; readonly weights: NormWeights }
 }
@@ -40,6 +45,10 @@ export function embed(g: Builder, weights: EmbedWeights): Value {
       ? g.op('Add', [positions, g.ints([weights.offset])], positions.axes)
       : positions
     sum = g.op('Add', [sum, g.hook('hook_pos_embed', lookUp(weights.positions, rows))], axes)
+  }
+  if (weights.sinusoids) {
+    const waves = g.input(SINUSOIDS, 'f32', ['one', 'pos', 'd_model'])
+    sum = g.op('Add', [sum, g.hook('hook_pos_embed', waves)], axes)
   }
   return weights.norm ? norm(g, 'embed.ln', sum, weights.norm.spec, weights.norm.weights) : sum
 }

@@ -109,7 +109,8 @@ function shapeBefore(e: Emitter, node: Node): number[] | null {
   const target = e.intsOf(node.inputs[1]!)
   if (!e.layer || !target || target[0] !== 0) return null
   const { nHeads, nKvHeads, dHead } = e.layer
-  switch (e.axes(node.inputs[0]!).join(' ')) {
+  const rows = (axis: Axis) => (axis === 'source' ? 'pos' : axis)
+  switch (e.axes(node.inputs[0]!).map(rows).join(' ')) {
     case 'batch pos d_model':
       return target[1] === 0 ? [0, 0, -1] : null
     case 'batch pos head d_head':

@@ -114,10 +114,26 @@ export const PLAIN_LAYER = {
   experts: null,
 } as const satisfies Partial<LayerSpec>
 
+/** T5: a bias on the scores by distance, whose table all blocks of a stack share. */
+export interface RelativeBiasSpec {
+  readonly buckets: number
+  /** All longer distances share a bucket. */
+  readonly maxDistance: number
+}
+
 export interface StackSpec {
   readonly name: 'decoder' | 'encoder'
   readonly causal: boolean
   readonly layers: readonly LayerSpec[]
+  readonly relative?: RelativeBiasSpec
+}
+
+/** What is special where a decoder reads an encoder. */
+export interface EncoderDecoderSpec {
+  /** The token that a decoder's text begins with. */
+  readonly start: number
+  /** Rows of the encoder's token table. */
+  readonly sourceVocab: number
 }
 
 export interface ModelSpec {
@@ -126,7 +142,7 @@ export interface ModelSpec {
   readonly dVocab: number
   /** Positions: rows of the learned table (a hard limit), or max_position_embeddings (a warning beyond). */
   readonly nCtx: number
-  readonly positional: 'learned' | 'rotary' | 'alibi'
+  readonly positional: 'learned' | 'rotary' | 'alibi' | 'relative' | 'sinusoidal'
   readonly norm: NormSpec
   readonly ropes: readonly RopeSpec[]
   readonly tied: boolean
@@ -139,6 +155,8 @@ export interface ModelSpec {
   readonly tokenTypes: number | null
   /** The unembedding stands behind a dense layer with activation and norm (BERT), so logits are not linear in the residual. */
   readonly headTransform: boolean
+  /** Present where the first stack is an encoder that the last one reads. */
+  readonly encoderDecoder?: EncoderDecoderSpec
 }
 
 /** The switches of a plain model around its blocks. */
@@ -158,4 +176,14 @@ export function ropeAttention(rope: RopeSpec): number {
 /** The stack that makes the logits: a decoder, or the encoder of a masked language model. */
 export function decoderOf(spec: ModelSpec): StackSpec {
   return spec.stacks.at(-1)!
+}
+
+/** The stack that a decoder reads, or null. */
+export function encoderOf(spec: ModelSpec): StackSpec | null {
+  return spec.encoderDecoder ? spec.stacks[0]! : null
+}
+
+/** What stands before the hook names of the last stack: `decoder.` beside an encoder, else nothing. */
+export function hookPrefix(spec: ModelSpec): '' | 'decoder.' {
+  return spec.encoderDecoder ? 'decoder.' : ''
 }

@@ -10,7 +10,7 @@ export interface Piece {
 
 /**
  * One array over the whole window. A piece that saw fewer keys leaves the rest at `empty`. One piece that covers all
- * is handed on without a copy.
+ * is handed on without a copy; so is the first of what has no rows, which every chunk computes alike.
  */
 export function assemble(
   pieces: readonly Piece[],
@@ -20,6 +20,7 @@ export function assemble(
 ): Dense {
   if (pieces.length === 1) return pieces[0]!.value
   const rowAxis = axes.findIndex((axis) => axis === 'pos' || axis === 'query')
+  if (rowAxis < 0) return pieces[0]!.value
   const shape = pieces[0]!.value.shape.map((size, i) =>
     i === rowAxis ? whole.rows : axes[i] === 'key' ? whole.keys : size,
   )

@@ -44,3 +44,14 @@ export function visible(
   if (shape.window !== null && Math.abs(query - key) >= shape.window) return false
   return key < length
 }
+
+/** What hides an encoder's padding from the decoder: [1 | batch, 1, 1, source]. */
+export function sourceBias(lengths: readonly number[]): { data: Float32Array; shape: number[] } {
+  const keys = Math.max(...lengths)
+  const rows = lengths.every((length) => length === keys) ? [keys] : lengths
+  const data = new Float32Array(rows.length * keys)
+  rows.forEach((length, item) => {
+    data.fill(Number.NEGATIVE_INFINITY, item * keys + length, (item + 1) * keys)
+  })
+  return { data, shape: [rows.length, 1, 1, keys] }
+}

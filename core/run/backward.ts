@@ -3,19 +3,30 @@
  * the forward pass are kept while they fit the budget (1 GB by default); blocks that did not fit are recomputed inside
  * their backward graph. Cost: about two forwards, three where recomputed.
  */
+import { MEMORY } from '../graph/cross-attention.ts'
 import { differentiate, gradName, onSaved, savedName, withSaved } from '../graph/gradients.ts'
 import { matchHooks, UNEMBED_OUT } from '../graph/hook-names.ts'
-import { decoderOf } from '../graph/model-spec.ts'
+import { encoderOf, hookPrefix } from '../graph/model-spec.ts'
 import { sizeOf, type Tensor } from '../graph/tensor.ts'
-import { type Dense, slice, type Window } from './dense.ts'
+import { type Dense, slice } from './dense.ts'
 import type { ResolvedEdit } from './edits.ts'
 import { type Engine, runSegment, segmentGraph, type Variant } from './engine.ts'
 import { type MetricRows, metricGradient, metricValue, type ResolvedMetric } from './metrics.ts'
-import { clearPadding } from './padding.ts'
+import { clearPadding, lengthsBySequence } from './padding.ts'
 import { editInputs, runPass, type Saving, type State, throwIfCancelled } from './pass.ts'
 import { createPassFeeds } from './pass-feeds.ts'
-import { checkPrompts, rightPad } from './prompts.ts'
-import { type HookInfo, type Segment, stateInput } from './segments.ts'
+import { batchOf, checkBatch, rightPad, sourceOf } from './prompts.ts'
+import {
+  encoderStage,
+  type HookInfo,
+  isEncoder,
+  lastStage,
+  layerOf,
+  placeOf,
+  type Segment,
+  type Stage,
+  stateInput,
+} from './segments.ts'
 import { asFloats, type Feed, type FetchedTensor } from './session.ts'
 
 export interface GradientRequest {
@@ -26,6 +37,8 @@ export interface GradientRequest {
   readonly capture?: readonly string[]
   readonly edits?: readonly ResolvedEdit[]
   readonly tokenTypes?: readonly (readonly number[])[]
+  /** The decoder's own texts, where the prompts are its encoder's. */
+  readonly decoderIds?: readonly (readonly number[])[] | undefined
   /** Bytes of intermediates that may be kept; 0 recomputes everything. */
   readonly saveBudget?: number
   /** Logits of the unedited run at the metric's rows, for kl. */
@@ -49,20 +62,27 @@ export async function backward(
   prompts: readonly (readonly number[])[],
   request: GradientRequest,
 ): Promise<Gradients> {
-  checkPrompts(prompts, engine.model.spec)
+  const { spec } = engine.model
+  const batch = batchOf(spec, prompts, request.decoderIds)
+  checkBatch(batch, spec)
   const edits = request.edits ?? []
   const names = engine.hooks.map((hook) => hook.name)
   const wanted = new Set(
     matchHooks(request.hooks, names).map((name) => (name === 'logits' ? UNEMBED_OUT : name)),
   )
-  const ids = rightPad(prompts)
+  const ids = rightPad(batch.main)
   const rows = ids[0]!.length
-  const lengths = prompts.map((row) => row.length)
+  const lengths = batch.main.map((row) => row.length)
+  const lengthsOf = lengthsBySequence(
+    lengths,
+    batch.source?.map((row) => row.length),
+  )
   const plan = createPlan(engine, wanted, edits, request.saveBudget ?? 1e9)
   const captures = new Map<string, Tensor>()
   const common = { ids, lengths, start: 0, total: rows, tokenTypes: request.tokenTypes }
-  const { state, borders } = await runPass(engine, {
+  const { state, borders, source, encoderBorders } = await runPass(engine, {
     ...common,
+    ...sourceOf(batch),
     wanted: new Set(matchHooks(request.capture ?? [], names)),
     edits,
     keepBorders: true,
@@ -75,21 +95,41 @@ export async function backward(
 
   const grads = new Map<string, Tensor>()
   const keep = async (hook: HookInfo, dense: Dense) => {
-    clearPadding(dense.data, dense.shape, hook.axes, lengths)
+    clearPadding(dense.data, dense.shape, hook, lengthsOf)
     const tensor = { ...dense, axes: hook.axes }
     if (request.onGradient) await request.onGradient(hook.name, tensor)
     else grads.set(hook.name, tensor)
   }
   const end = await unembedBackward(engine, state, request, edits, wanted, keep)
-  const feeds = createPassFeeds(engine, common)
-  const window = { start: 0, rows, keys: rows }
+  const stage = lastStage(engine.model)
+  const main = { stage, feeds: createPassFeeds(engine, { ...common, source }), rows, memory: source?.memory }
   let upstream: Map<string, Dense> = end.upstream
-  for (let layer = decoderOf(engine.model.spec).layers.length - 1; layer >= 0; layer--) {
+  let toMemory: Dense | null = null // ∂metric/∂memory, summed over the decoder's blocks
+  for (let layer = stage.stack.layers.length - 1; layer >= 0; layer--) {
     throwIfCancelled(request.signal)
-    if (layer === request.drop) await plan.skip(layer, upstream, keep)
-    else upstream = await plan.block(layer, borders[layer] as State, upstream, feeds, window, keep)
+    if (layer === request.drop) {
+      await plan.skip(main, layer, upstream, keep)
+      continue
+    }
+    upstream = await plan.block(main, layer, borders[layer] as State, upstream, keep)
+    toMemory = sum(toMemory, upstream.get(MEMORY))
+    upstream.delete(MEMORY)
   }
-  await plan.embedding(feeds, upstream, window, keep)
+  await plan.embedding(main, upstream, keep)
+
+  const encoder = encoderStage(engine.model)
+  if (encoder && source) {
+    const read = { ...source, start: 0, total: source.ids[0]!.length }
+    const side = { stage: encoder, feeds: createPassFeeds(engine, read, encoder), rows: read.total }
+    const { memory } = source
+    const given = toMemory ?? { data: new Float32Array(memory.data.length), shape: memory.shape }
+    upstream = await plan.memory(encoderBorders!.at(-1)!, given, keep)
+    for (let layer = encoder.stack.layers.length - 1; layer >= 0; layer--) {
+      throwIfCancelled(request.signal)
+      upstream = await plan.block(side, layer, encoderBorders![layer]!, upstream, keep)
+    }
+    await plan.embedding(side, upstream, keep)
+  }
   return { value: end.value, grads, captures }
 }
 
@@ -104,6 +144,19 @@ function onPath(wanted: ReadonlySet<string>, prefix: string): string[] {
   return [...wanted].filter((name) => name.startsWith(prefix) && BESIDE.test(name)).sort()
 }
 
+/** One stack on its way back: the feeds of its blocks, its rows, and what its blocks read of an encoder. */
+interface Side {
+  readonly stage: Stage
+  readonly feeds: ReturnType<typeof createPassFeeds>
+  readonly rows: number
+  readonly memory?: Dense | undefined
+}
+
+function sum(a: Dense | null, b: Dense | undefined): Dense | null {
+  if (!a || !b) return a ?? b ?? null
+  return { data: a.data.map((value, i) => value + b.data[i]!), shape: a.shape }
+}
+
 /** Which blocks keep what, and how each runs backwards. */
 function createPlan(
   engine: Engine,
@@ -111,31 +164,37 @@ function createPlan(
   edits: readonly ResolvedEdit[],
   budget: number,
 ) {
-  const layers = decoderOf(engine.model.spec).layers
-  const parts = Object.keys(engine.model.state)
-  const stateInputs = parts.map(stateInput)
-  const kept = new Map<number, Map<string, Feed>>()
+  const { spec } = engine.model
+  const kept = new Map<Segment, Map<string, Feed>>()
   let left = budget
 
   /** The backward graph of a block and the forward values that it reads. */
-  const planOf = (index: number) => {
-    const path = onPath(wanted, `blocks.${index}.`)
-    const { slots } = editInputs(edits, index, { start: 0, rows: 0, keys: 0 })
-    const forward = segmentGraph(engine, index, slots, path)
-    const both = differentiate(forward, layers[index]!, parts, stateInputs)
-    const hooks = engine.hooks.filter((hook) => hook.segment === index && wanted.has(hook.name))
+  const planOf = (segment: Segment) => {
+    const { layer } = placeOf(spec, segment)
+    const prefix = isEncoder(segment) ? 'encoder.' : hookPrefix(spec)
+    const path = onPath(wanted, `${prefix}blocks.${layer}.`)
+    const { slots } = editInputs(edits, segment, { start: 0, rows: 0, keys: 0 })
+    const forward = segmentGraph(engine, segment, slots, path)
+    const stack = isEncoder(segment) ? engine.model.encoder! : engine.model
+    const parts = Object.keys(stack.state)
+    const stateInputs = [...parts, ...(stack === engine.model && encoderOf(spec) ? [MEMORY] : [])].map(
+      stateInput,
+    )
+    const both = differentiate(forward, layerOf(spec, segment), parts, stateInputs)
+    const hooks = engine.hooks.filter((hook) => hook.segment === segment && wanted.has(hook.name))
     const outputs = [
       ...stateInputs.filter((input) => both.graph.results.has(gradName(input))),
       ...hooks.filter((hook) => both.reached.has(hook.name)).map((hook) => hook.name),
     ].map(gradName)
     const half = onSaved(forward, both.graph, outputs)
-    return { path, slots, hooks, outputs, both: both.graph, half: half.graph, saved: half.saved }
+    const { graph } = both
+    return { path, slots, hooks, outputs, both: graph, half: half.graph, saved: half.saved, stateInputs }
   }
 
   const saving: Saving = {
-    variant(index) {
+    variant(segment) {
       if (left <= 0) return null
-      const { path, saved } = planOf(index)
+      const { path, saved } = planOf(segment)
       return {
         key: `saving ${saved.length}`,
         onPath: path,
@@ -143,33 +202,35 @@ function createPlan(
         transform: (graph) => withSaved(graph, saved),
       }
     },
-    take(index, outputs) {
+    take(segment, outputs) {
       const feeds = [...outputs].filter(([name]) => name.startsWith('save.'))
       const bytes = feeds.reduce((sum, [, tensor]) => sum + tensor.data.byteLength, 0)
       left -= bytes
-      if (left >= 0) kept.set(index, new Map(feeds))
+      if (left >= 0) kept.set(segment, new Map(feeds))
     },
   }
 
   return {
     saving,
     async block(
+      side: Side,
       index: number,
       border: State,
       upstream: ReadonlyMap<string, Dense>,
-      passFeeds: ReturnType<typeof createPassFeeds>,
-      window: Window,
       keep: Keep,
     ): Promise<Map<string, Dense>> {
-      const plan = planOf(index)
-      const values = kept.get(index)
-      kept.delete(index)
-      const layer = layers[index]!
+      const segment = side.stage.block(index)
+      const window = { start: 0, rows: side.rows, keys: side.rows }
+      const plan = planOf(segment)
+      const values = kept.get(segment)
+      kept.delete(segment)
+      const layer = side.stage.stack.layers[index]!
       const batch = [...border.values()][0]!.shape[0]!
       const none = { data: new Float32Array(0), shape: [batch, layer.nKvHeads, 0, layer.dHead] }
       const feeds = new Map<string, Feed>([
-        ...passFeeds.block(layer, window),
-        ...editInputs(edits, index, window).inputs,
+        ...side.feeds.block(layer, window),
+        ...editInputs(edits, segment, window).inputs,
+        ...(side.memory ? [[stateInput(MEMORY), side.memory] as const] : []),
         ...[...border].map(([part, value]) => [stateInput(part), value] as const),
         ...[...upstream].map(([part, value]) => [gradName(part), value] as const),
         ...(values ?? []),
@@ -179,44 +240,70 @@ function createPlan(
       const variant: Variant = values
         ? { key: 'backward', onPath: plan.path, transform: () => plan.half }
         : { key: 'backward, recomputed', onPath: plan.path, transform: () => plan.both }
-      const outputs = await runSegment(engine, index, plan.outputs, plan.slots, feeds, variant)
-      await handOut(plan.hooks, outputs, keep, border)
+      const outputs = await runSegment(engine, segment, plan.outputs, plan.slots, feeds, variant)
+      await handOut(plan.hooks, outputs, keep, border, side.memory)
       return new Map(
-        parts.flatMap((part) => {
-          const grad = outputs.get(gradName(stateInput(part)))
-          return grad ? [[part, asFloats(grad)] as const] : []
+        plan.stateInputs.flatMap((input) => {
+          const grad = outputs.get(gradName(input))
+          return grad ? [[input.slice(stateInput('').length), asFloats(grad)] as const] : []
         }),
       )
     },
 
-    /** The block's hooks get 0, and what comes from above goes on below. */
-    async skip(index: number, upstream: ReadonlyMap<string, Dense>, keep: Keep): Promise<void> {
-      kept.delete(index)
-      const hooks = engine.hooks.filter((hook) => hook.segment === index && wanted.has(hook.name))
-      await handOut(hooks, new Map(), keep, upstream)
+    /** From what the encoder hands over to its last residual. */
+    async memory(last: State, given: Dense, keep: Keep): Promise<Map<string, Dense>> {
+      const segment: Segment = 'encoder.memory'
+      const hooks = engine.hooks.filter((hook) => hook.segment === segment && wanted.has(hook.name))
+      const path = onPath(wanted, 'encoder.ln_final.')
+      const resid = last.get('resid')!
+      const rows = resid.shape[1]!
+      const { slots, inputs } = editInputs(edits, segment, { start: 0, rows, keys: rows })
+      const forward = segmentGraph(engine, segment, slots, path)
+      const both = differentiate(forward, null, [MEMORY], [stateInput('resid')])
+      const outputs = [
+        ...(both.graph.results.has(gradName(stateInput('resid'))) ? [stateInput('resid')] : []),
+        ...hooks.filter((hook) => both.reached.has(hook.name)).map((hook) => hook.name),
+      ].map(gradName)
+      const feeds = new Map<string, Feed>([
+        ...inputs,
+        [stateInput('resid'), resid],
+        [gradName(MEMORY), given],
+      ])
+      const variant: Variant = { key: 'backward', onPath: path, transform: () => both.graph }
+      const result = await runSegment(engine, segment, outputs, slots, feeds, variant)
+      await handOut(hooks, result, keep, last)
+      const grad = result.get(gradName(stateInput('resid')))
+      const zero = { data: new Float32Array(resid.data.length), shape: resid.shape }
+      return new Map([['resid', grad ? asFloats(grad) : zero]])
     },
 
-    async embedding(
-      passFeeds: ReturnType<typeof createPassFeeds>,
-      upstream: ReadonlyMap<string, Dense>,
-      window: Window,
-      keep: Keep,
-    ): Promise<void> {
-      const hooks = engine.hooks.filter((hook) => hook.segment === 'embed' && wanted.has(hook.name))
+    /** The block's hooks get 0, and what comes from above goes on below. */
+    async skip(side: Side, index: number, upstream: ReadonlyMap<string, Dense>, keep: Keep): Promise<void> {
+      const segment = side.stage.block(index)
+      kept.delete(segment)
+      const hooks = engine.hooks.filter((hook) => hook.segment === segment && wanted.has(hook.name))
+      await handOut(hooks, new Map(), keep, upstream, side.memory)
+    },
+
+    async embedding(side: Side, upstream: ReadonlyMap<string, Dense>, keep: Keep): Promise<void> {
+      const segment = side.stage.embed
+      const hooks = engine.hooks.filter((hook) => hook.segment === segment && wanted.has(hook.name))
       if (hooks.length === 0) return
       const path = onPath(wanted, '')
-      const { slots, inputs } = editInputs(edits, 'embed', window)
-      const forward = segmentGraph(engine, 'embed', slots, path)
+      const parts = Object.keys(side.stage.model.state)
+      const window = { start: 0, rows: side.rows, keys: side.rows }
+      const { slots, inputs } = editInputs(edits, segment, window)
+      const forward = segmentGraph(engine, segment, slots, path)
       const sources = forward.hooks.map((hook) => hook.input)
       const both = differentiate(forward, null, parts, sources)
       const outputs = hooks.filter((hook) => both.reached.has(hook.name)).map((hook) => gradName(hook.name))
       const feeds = new Map<string, Feed>([
-        ...passFeeds.tokens(),
+        ...side.feeds.tokens(),
         ...inputs,
         ...[...upstream].map(([part, value]) => [gradName(part), value] as const),
       ])
       const variant: Variant = { key: 'backward', onPath: path, transform: () => both.graph }
-      await handOut(hooks, await runSegment(engine, 'embed', outputs, slots, feeds, variant), keep, upstream)
+      await handOut(hooks, await runSegment(engine, segment, outputs, slots, feeds, variant), keep, upstream)
     },
   }
 }
@@ -227,17 +314,19 @@ async function handOut(
   outputs: ReadonlyMap<string, FetchedTensor>,
   keep: Keep,
   rows: ReadonlyMap<string, Dense>,
+  memory?: Dense,
 ): Promise<void> {
   const [batch, pos] = [...rows.values()][0]!.shape as [number, number]
   for (const hook of hooks) {
     const grad = outputs.get(gradName(hook.name))
-    await keep(hook, grad ? asFloats(grad) : zeros(hook, batch, pos))
+    await keep(hook, grad ? asFloats(grad) : zeros(hook, batch, pos, memory?.shape[1]))
   }
 }
 
-function zeros(hook: HookInfo, batch: number, pos: number): Dense {
+function zeros(hook: HookInfo, batch: number, pos: number, source = pos): Dense {
   const shape = hook.shape.map((size) => {
     if (typeof size === 'number') return size
+    if (size === 'source') return source
     return size === 'batch' ? batch : pos
   })
   return { data: new Float32Array(sizeOf(shape)), shape }

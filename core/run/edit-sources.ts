@@ -5,7 +5,7 @@ import { sizeOf, type Tensor } from '../graph/tensor.ts'
 import type { Engine } from './engine.ts'
 import { runPass } from './pass.ts'
 import { runUnembed } from './predictions.ts'
-import { checkPrompts, rightPad } from './prompts.ts'
+import { type Batch, batchOf, checkBatch, rightPad, sourceOf } from './prompts.ts'
 import type { HookInfo } from './segments.ts'
 import type { EditSource, RunOptions } from './types.ts'
 
@@ -14,19 +14,23 @@ export async function sourceTensor(
   engine: Engine,
   from: EditSource,
   hook: HookInfo,
-  prompts: readonly (readonly number[])[],
+  batch: Batch,
   options: Pick<RunOptions, 'openRun' | 'tokenTypes'>,
 ): Promise<Tensor> {
   if ('item' in from) {
-    const ids = prompts.at(from.item)
+    const ids = batch.main.at(from.item)
     if (!ids || from.item < 0)
       throw new HeadscopeError(
         'bad-edit',
-        `There is no item ${from.item} to take values from: the batch has ${prompts.length}.`,
+        `There is no item ${from.item} to take values from: the batch has ${batch.main.length}.`,
       )
-    return captureOne(engine, ids, hook, options.tokenTypes?.[from.item])
+    const source = batch.source && [batch.source[from.item]!]
+    return captureOne(engine, { main: [ids], source }, hook, options.tokenTypes?.[from.item])
   }
-  if ('ids' in from) return captureOne(engine, from.ids, hook)
+  if ('ids' in from) {
+    const decoderIds = from.decoder_ids && [from.decoder_ids]
+    return captureOne(engine, batchOf(engine.model.spec, [from.ids], decoderIds), hook)
+  }
   if ('values' in from)
     return { data: from.values, shape: from.shape, axes: hook.axes.slice(-from.shape.length) }
   if ('file' in from) return fileTensor(from.file, from.tensor, hook)
@@ -46,17 +50,19 @@ export async function sourceTensor(
 /** One hook of an unedited run of one prompt. */
 async function captureOne(
   engine: Engine,
-  ids: readonly number[],
+  batch: Batch,
   hook: HookInfo,
   tokenTypes?: readonly number[],
 ): Promise<Tensor> {
-  checkPrompts([ids], engine.model.spec)
+  checkBatch(batch, engine.model.spec)
+  const ids = batch.main[0]!
   let captured: Tensor | null = null
   const onTensor = (_: HookInfo, tensor: Tensor) => {
     captured = tensor
   }
   const wanted = new Set([hook.name])
   const { state } = await runPass(engine, {
+    ...sourceOf(batch),
     ids: rightPad([ids]),
     tokenTypes: tokenTypes && [tokenTypes],
     lengths: [ids.length],

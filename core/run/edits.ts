@@ -6,13 +6,13 @@
 import { HeadscopeError } from '../errors.ts'
 import type { Axis } from '../graph/axes.ts'
 import { noSuchHook } from '../graph/hook-names.ts'
-import { decoderOf, type ModelSpec } from '../graph/model-spec.ts'
+import type { ModelSpec } from '../graph/model-spec.ts'
 import type { EditSlot } from '../graph/splice.ts'
 import { sizeOf, type Tensor } from '../graph/tensor.ts'
 import { visible } from './attention-bias.ts'
 import { broadcastStrides, type Dense } from './dense.ts'
 import { resolveIndices } from './indices.ts'
-import type { HookInfo } from './segments.ts'
+import { type HookInfo, layerOf, overSource, placeOf } from './segments.ts'
 import type { Edit, EditSource, Indices } from './types.ts'
 
 export interface ResolvedEdit {
@@ -27,6 +27,8 @@ export interface EditContext {
   readonly hooks: readonly HookInfo[]
   /** Own length of each item of the batch. */
   readonly lengths: readonly number[]
+  /** The same of what the encoder before a decoder reads. */
+  readonly sourceLengths?: readonly number[] | undefined
   /** Positions of the whole run; more than the prompt's while generating. */
   readonly total: number
   /** The tensor of a source at a hook, [1, …] with its own positions. */
@@ -80,7 +82,7 @@ function findHook(edit: Edit, context: EditContext): HookInfo {
 
 function wrongAxis(edit: Edit, selector: Axis, hook: HookInfo, spec: ModelSpec): HeadscopeError {
   if (selector === 'head' && hook.axes.includes('kv_head')) {
-    const { nHeads, nKvHeads } = decoderOf(spec).layers[hook.segment as number]!
+    const { nHeads, nKvHeads } = layerOf(spec, hook.segment)!
     return new HeadscopeError(
       'bad-edit',
       `${edit.hook} has ${nKvHeads} key/value heads, each read by ${nHeads / nKvHeads} query heads: name kv_head instead of head (query head h reads kv_head ${nHeads === nKvHeads ? 'h' : `h / ${nHeads / nKvHeads}, rounded down`}).`,
@@ -96,9 +98,20 @@ function wrongAxis(edit: Edit, selector: Axis, hook: HookInfo, spec: ModelSpec):
 function sizes(hook: HookInfo, context: EditContext): number[] {
   return hook.axes.map((axis, i) => {
     if (axis === 'batch') return context.lengths.length
-    if (axis === 'pos' || axis === 'query' || axis === 'key') return context.total
+    if (axis === 'pos' || axis === 'query' || axis === 'key') return totalOf(hook, i, context)
     return hook.shape[i] as number
   })
+}
+
+/** Own lengths of the items along a positional axis. */
+function lengthsOf(hook: HookInfo, axis: number, context: EditContext): readonly number[] {
+  return overSource(hook, axis) && context.sourceLengths ? context.sourceLengths : context.lengths
+}
+
+/** Positions of the whole run along a positional axis. */
+function totalOf(hook: HookInfo, axis: number, context: EditContext): number {
+  if (overSource(hook, axis) && context.sourceLengths) return Math.max(...context.sourceLengths)
+  return context.total
 }
 
 function regionOf(edit: Edit, hook: HookInfo, context: EditContext): Region {
@@ -109,12 +122,14 @@ function regionOf(edit: Edit, hook: HookInfo, context: EditContext): Region {
     hook.axes.map((axis, i) => {
       if (i === 0 || selectors[i] === undefined) return null
       const positional = axis === 'pos' || axis === 'query' || axis === 'key'
-      if (positional && selectors[i] === 'new') return newPositions(edit, context, item)
-      return resolveIndices(selectors[i], positional ? context.lengths[item]! : full[i]!, axis)
+      if (positional && selectors[i] === 'new') return newPositions(edit, hook, i, context, item)
+      const size = positional ? lengthsOf(hook, i, context)[item]! : full[i]!
+      return resolveIndices(selectors[i], size, axis)
     }),
   )
   const placed = edit.pos !== undefined || edit.query !== undefined || edit.key !== undefined
-  const unequal = placed && new Set(context.lengths).size > 1
+  const differ = (lengths: readonly number[] | undefined) => new Set(lengths).size > 1
+  const unequal = placed && (differ(context.lengths) || differ(context.sourceLengths))
   const shape = full.map((size, i) => {
     if (i === 0) return edit.item !== undefined || unequal ? size : 1
     return selectors[i] === undefined ? 1 : size
@@ -123,12 +138,19 @@ function regionOf(edit: Edit, hook: HookInfo, context: EditContext): Region {
 }
 
 /** Positions that are generated after the prompt. */
-function newPositions(edit: Edit, context: EditContext, item: number): number[] {
-  const length = context.lengths[item]!
-  if (context.total > length) return range(context.total - length).map((i) => length + i)
+function newPositions(
+  edit: Edit,
+  hook: HookInfo,
+  axis: number,
+  context: EditContext,
+  item: number,
+): number[] {
+  const length = lengthsOf(hook, axis, context)[item]!
+  const total = totalOf(hook, axis, context)
+  if (total > length && !overSource(hook, axis)) return range(total - length).map((i) => length + i)
   throw new HeadscopeError(
     'bad-edit',
-    `The edit of ${edit.hook} acts on "new" positions, but this run generates none.`,
+    `The edit of ${edit.hook} acts on "new" positions, but none are generated there.`,
   )
 }
 
@@ -272,7 +294,9 @@ async function sourced(
     const positional = axis === 'pos' || axis === 'query' || axis === 'key'
     if (!positional) throw misfit(edit, tensor, full)
     const last = Math.max(
-      ...region.items.map((item, n) => lastIndex(region.indices[n]![i] ?? null, context.lengths[item]!)),
+      ...region.items.map((item, n) =>
+        lastIndex(region.indices[n]![i] ?? null, lengthsOf(hook, i, context)[item]!),
+      ),
     )
     if (last >= size)
       throw new HeadscopeError(
@@ -315,7 +339,7 @@ function resized(dense: Dense, shape: readonly number[]): Dense {
 /** Refuses numbers of experts that do not exist: an edit of the chosen ones sets whole numbers. */
 function refuseNoExpert({ hook, kind, value }: ResolvedEdit, edit: Edit, context: EditContext): void {
   if (!hook.name.endsWith('hook_expert_indices')) return
-  const { count } = decoderOf(context.spec).layers[hook.segment as number]!.experts!
+  const { count } = layerOf(context.spec, hook.segment)!.experts!
   const noOp = kind === 'scale' ? 1 : 0
   const fits = (number: number) =>
     kind === 'set' ? Number.isInteger(number) && number >= 0 && number < count : number === noOp
@@ -335,9 +359,12 @@ function refuseEmptyRows(
   for (const name of new Set(knockouts.map(({ hook }) => hook.name))) {
     const same = knockouts.filter(({ hook }) => hook.name === name)
     const hook = same[0]!.hook
-    const layer = decoderOf(context.spec).layers[hook.segment as number]!
-    const causal = decoderOf(context.spec).causal
-    context.lengths.forEach((length, item) => {
+    const layer = layerOf(context.spec, hook.segment)!
+    const { causal } = placeOf(context.spec, hook.segment).stack
+    const cross = hook.cut.includes('source')
+    const keyLengths = lengthsOf(hook, hook.axes.indexOf('key'), context)
+    lengthsOf(hook, hook.axes.indexOf('query'), context).forEach((length, item) => {
+      const keys = keyLengths[item]!
       const masks = same
         .filter(({ region }) => region.items.includes(item))
         .map(({ region }) => maskOf(region))
@@ -345,9 +372,9 @@ function refuseEmptyRows(
       for (let head = 0; head < layer.nHeads; head++)
         for (let query = 0; query < length; query++) {
           let open = false
-          for (let key = 0; key < length && !open; key++)
+          for (let key = 0; key < keys && !open; key++)
             open =
-              visible({ causal, window: layer.window }, query, key, length) &&
+              (cross || visible({ causal, window: layer.window }, query, key, length)) &&
               !masks.some((mask) => at(mask, [item, head, query, key]))
           if (!open)
             throw new HeadscopeError(

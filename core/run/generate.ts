@@ -14,12 +14,14 @@ import { type ResolvedEdit, resolveEdits } from './edits.ts'
 import type { Engine } from './engine.ts'
 import { type KeyValues, runPass } from './pass.ts'
 import { logitsOf } from './predictions.ts'
-import { checkPrompts } from './prompts.ts'
+import { type Batch, batchOf, checkBatch, sourceOf } from './prompts.ts'
 import { sameTable } from './rope-tables.ts'
 import { checkSampling, sample } from './sampling.ts'
 import type { RunOptions } from './types.ts'
 
 export interface GenerateOptions extends Pick<RunOptions, 'edits' | 'capture' | 'signal' | 'openRun'> {
+  /** What the decoder begins with, where the prompt is its encoder's; default: the start token. */
+  readonly decoderIds?: readonly number[]
   readonly max?: number
   readonly temperature?: number
   readonly topK?: number
@@ -34,7 +36,10 @@ export interface GenerateOptions extends Pick<RunOptions, 'edits' | 'capture' | 
 }
 
 export interface Generated {
+  /** What is continued: the decoder's own ids where it reads an encoder. */
   readonly promptIds: readonly number[]
+  /** What the encoder before the decoder read. */
+  readonly sourceIds?: readonly number[]
   readonly ids: readonly number[] // the new ones
   /** log p of each new token under the model, nats. */
   readonly logProbs: readonly number[]
@@ -43,10 +48,10 @@ export interface Generated {
   readonly warnings: readonly string[]
 }
 
-/** Continues one prompt. Throws `bad-prompt`, `bad-edit`, `bad-request`, `cancelled`. */
+/** Continues one prompt (where a decoder reads an encoder, the prompt is the encoder's text). Throws `bad-prompt`, `bad-edit`, `bad-request`, `cancelled`. */
 export async function generate(
   engine: Engine,
-  prompt: readonly number[],
+  given: readonly number[],
   options: GenerateOptions = {},
 ): Promise<Generated> {
   const { spec } = engine.model
@@ -55,7 +60,9 @@ export async function generate(
       'bad-request',
       `Models of the family ${spec.family} see the whole text at once and cannot continue it; generate with a decoder.`,
     )
-  const warnings = checkPrompts([prompt], spec)
+  const batch = batchOf(spec, [given], options.decoderIds && [options.decoderIds])
+  const warnings = checkBatch(batch, spec)
+  const prompt = batch.main[0]!
   const { max = 50, seed = 0, stopAt = [] } = options
   if (!Number.isInteger(max) || max < 1)
     throw new HeadscopeError('bad-request', `max must be a whole number of 1 or more, but is ${max}.`)
@@ -65,7 +72,7 @@ export async function generate(
   const room = spec.positional === 'learned' ? spec.nCtx - prompt.length : max
   const steps = Math.min(max, room)
   const total = prompt.length + steps
-  const decoder = createDecoder(engine, await resolve(engine, prompt, total, options), options)
+  const decoder = createDecoder(engine, batch, await resolve(engine, batch, total, options), options)
 
   const ids: number[] = []
   const logProbs: number[] = []
@@ -90,35 +97,52 @@ export async function generate(
     }
     fed = [id]
   }
-  return { promptIds: prompt, ids, logProbs, stopped, cacheBytes: decoder.cacheBytes(), warnings }
+  const sourceIds = batch.source ? { sourceIds: given } : {}
+  return {
+    promptIds: prompt,
+    ...sourceIds,
+    ids,
+    logProbs,
+    stopped,
+    cacheBytes: decoder.cacheBytes(),
+    warnings,
+  }
 }
 
 // --- Internal helpers ---
 
-function resolve(engine: Engine, prompt: readonly number[], total: number, options: GenerateOptions) {
+function resolve(engine: Engine, batch: Batch, total: number, options: GenerateOptions) {
   return resolveEdits(options.edits ?? [], {
     spec: engine.model.spec,
     hooks: engine.hooks,
-    lengths: [prompt.length],
+    lengths: [batch.main[0]!.length],
+    sourceLengths: batch.source?.map((ids) => ids.length),
     total,
-    source: (from, hook) => sourceTensor(engine, from, hook, [prompt], options),
+    source: (from, hook) => sourceTensor(engine, from, hook, batch, options),
   })
 }
 
 /** Feeds rows and gives the logits after the last. A table that changes with the length prefills anew each step. */
-function createDecoder(engine: Engine, edits: readonly ResolvedEdit[], options: GenerateOptions) {
+function createDecoder(
+  engine: Engine,
+  batch: Batch,
+  edits: readonly ResolvedEdit[],
+  options: GenerateOptions,
+) {
   const names = engine.hooks.map((hook) => hook.name)
   const wanted = new Set(options.capture ? matchHooks(options.capture, names) : [])
   const cacheable = (from: number, to: number) =>
     engine.model.spec.ropes.every((rope) => sameTable(rope, from, to))
   let seen: number[] = []
   let past: readonly (KeyValues | undefined)[] = []
+  let { source } = sourceOf(batch)
   return {
     async next(fed: readonly number[], step: number): Promise<Float32Array> {
       const start = cacheable(seen.length, seen.length + fed.length) ? seen.length : 0
       seen = [...seen, ...fed]
       const rows = seen.slice(start)
-      const { state, keyValues } = await runPass(engine, {
+      const done = await runPass(engine, {
+        source,
         ids: [rows],
         lengths: [seen.length],
         start,
@@ -130,8 +154,9 @@ function createDecoder(engine: Engine, edits: readonly ResolvedEdit[], options: 
         signal: options.signal,
         onTensor: (hook, tensor) => options.onCapture?.(hook.name, tensor, step),
       })
-      past = keyValues
-      const last = slice(state.get('resid')!, 1, rows.length - 1, rows.length)
+      past = done.keyValues
+      source = done.source // the encoder runs once
+      const last = slice(done.state.get('resid')!, 1, rows.length - 1, rows.length)
       return (await logitsOf(engine, last, seen.length - 1, edits)).data
     },
     cacheBytes(): number {

@@ -12,10 +12,10 @@ import { sourceTensor } from './edit-sources.ts'
 import { resolveEdits } from './edits.ts'
 import type { Engine } from './engine.ts'
 import { firstNonFinite } from './non-finite.ts'
-import { clearPadding } from './padding.ts'
+import { clearPadding, lengthsBySequence } from './padding.ts'
 import { runPass, throwIfCancelled } from './pass.ts'
 import { runUnembed } from './predictions.ts'
-import { checkPrompts, checkTokenTypes, rightPad } from './prompts.ts'
+import { batchOf, checkBatch, checkTokenTypes, rightPad, sourceOf } from './prompts.ts'
 import type { HookInfo } from './segments.ts'
 import type { Prediction, Provenance, Run, RunItem, RunOptions } from './types.ts'
 
@@ -27,45 +27,50 @@ export async function hookedRun(
   provenance: Omit<Provenance, 'capture' | 'edits'>,
 ): Promise<Run> {
   const { spec } = engine.model
-  const warnings = checkPrompts(prompts, spec)
+  const batch = batchOf(spec, prompts, options.decoderIds)
+  const warnings = checkBatch(batch, spec)
   checkTokenTypes(options.tokenTypes, prompts, spec)
   const tokenTypes = options.tokenTypes && rightPad(options.tokenTypes)
   const names = engine.hooks.map((hook) => hook.name)
   const matched = matchHooks(options.capture ?? [], names)
   const wanted = new Set(matched.map((name) => (name === LOGITS ? UNEMBED_OUT : name)))
-  const lengths = prompts.map((ids) => ids.length)
+  const lengths = batch.main.map((ids) => ids.length)
+  const sourceLengths = batch.source?.map((ids) => ids.length)
   const edits = await resolveEdits(options.edits ?? [], {
     spec,
     hooks: engine.hooks,
     lengths,
+    sourceLengths,
     total: Math.max(...lengths),
-    source: (from, hook) => sourceTensor(engine, from, hook, prompts, options),
+    source: (from, hook) => sourceTensor(engine, from, hook, batch, options),
   })
 
+  const lengthsOf = lengthsBySequence(lengths, sourceLengths)
   const captures = new Map<string, Tensor>()
   const onTensor = async (hook: HookInfo, tensor: Tensor) => {
-    clearPadding(tensor.data, tensor.shape, tensor.axes, lengths)
+    clearPadding(tensor.data, tensor.shape, hook, lengthsOf)
     for (const name of namesOf(hook.name, matched)) {
       if (options.onCapture) await options.onCapture(name, tensor)
       else captures.set(name, tensor)
     }
   }
-  const { causal, layers } = decoderOf(spec)
-  const blocks = layers.length
+  const { causal } = decoderOf(spec)
+  const blocks = spec.stacks.reduce((sum, { layers }) => sum + layers.length, 0)
   const started = performance.now()
   const onBlock = (done: number) => {
     const perBlock = (performance.now() - started) / 1000 / done
     options.onProgress?.({ done, total: blocks + 1, secondsLeft: perBlock * (blocks + 1 - done) })
   }
-  const ids = rightPad(prompts)
-  const common = { lengths, tokenTypes, start: 0, wanted, edits, signal: options.signal, onTensor }
+  const ids = rightPad(batch.main)
+  const source = sourceOf(batch)
+  const common = { ...source, lengths, tokenTypes, start: 0, wanted, edits, signal: options.signal, onTensor }
   const { state } = await runPass(engine, { ...common, ids, total: ids[0]!.length, onBlock })
 
   const reply = await runUnembed(engine, {
     resid: state.get('resid')!,
     start: 0,
     // A model that sees what follows does not predict it.
-    targets: prompts.map((row) => ids[0]!.map((_, pos) => (causal ? (row[pos + 1] ?? null) : null))),
+    targets: batch.main.map((row) => ids[0]!.map((_, pos) => (causal ? (row[pos + 1] ?? null) : null))),
     top: options.top ?? 5,
     wanted,
     edits,
@@ -73,6 +78,7 @@ export async function hookedRun(
   })
   throwIfCancelled(options.signal)
   const broken = await firstNonFinite(engine, state.get('resid')!, {
+    ...source,
     ids,
     lengths,
     edits,
@@ -86,7 +92,10 @@ export async function hookedRun(
   options.onProgress?.({ done: blocks + 1, total: blocks + 1, secondsLeft: 0 })
 
   return {
-    items: prompts.map((row, item) => runItem(row, reply.predictions[item] ?? [])),
+    items: batch.main.map((row, item) => ({
+      ...runItem(row, reply.predictions[item] ?? []),
+      ...(batch.source ? { source: batch.source[item]! } : {}),
+    })),
     provenance: { ...provenance, capture: options.capture ?? [], edits: options.edits ?? [] },
     warnings,
     captured: matched,

@@ -1,4 +1,5 @@
 /** Where a run first stops being finite. Costs a scan of the last residual; a second pass only when that finds one. */
+import { parseHook } from '../graph/hook-names.ts'
 import type { Tensor } from '../graph/tensor.ts'
 import type { Dense } from './dense.ts'
 import type { Engine } from './engine.ts'
@@ -9,7 +10,7 @@ import type { HookInfo } from './segments.ts'
 export async function firstNonFinite(
   engine: Engine,
   resid: Dense,
-  pass: Pick<Pass, 'ids' | 'tokenTypes' | 'lengths' | 'edits' | 'total'>,
+  pass: Pick<Pass, 'ids' | 'source' | 'tokenTypes' | 'lengths' | 'edits' | 'total'>,
 ): Promise<string | null> {
   if (allFinite(resid.data)) return null
   let found: { hook: HookInfo; kind: string } | null = null
@@ -27,7 +28,8 @@ export async function firstNonFinite(
   if (!found)
     return 'The last residual is not finite (NaN or Inf); logits and probabilities of this run do not exist.'
   const { hook, kind } = found as { hook: HookInfo; kind: string }
-  const place = typeof hook.segment === 'number' ? `layer ${hook.segment}, ` : ''
+  const { layer } = parseHook(hook.name)
+  const place = layer === null ? '' : `layer ${layer}, `
   return `The first value that is not finite (${kind}) appears in ${place}${hook.name}; what follows from it does not exist.`
 }
 

@@ -1,18 +1,27 @@
 /** Captures of right-padded batches: what lies beyond an item's own end is 0. */
-import type { Axis } from '../graph/axes.ts'
 import { sizeOf } from '../graph/tensor.ts'
+import { type HookInfo, overSource } from './segments.ts'
+
+/** Own lengths of the items, in the sequence that an axis of a hook runs over. */
+export type LengthsOf = (hook: HookInfo, axis: number) => readonly number[]
+
+/** Lengths by axis: the encoder's own where it runs over `source`. */
+export function lengthsBySequence(main: readonly number[], source: readonly number[] | undefined): LengthsOf {
+  return (hook, axis) => (source && overSource(hook, axis) ? source : main)
+}
 
 /** Writes 0 over every row (and key column) beyond each item's length, in place. */
 export function clearPadding(
   data: Float32Array,
   shape: readonly number[],
-  axes: readonly Axis[],
-  lengths: readonly number[],
+  hook: HookInfo,
+  lengthsOf: LengthsOf,
 ): void {
-  const longest = Math.max(...lengths)
-  if (lengths.every((length) => length === longest)) return
-  axes.forEach((axis, i) => {
+  hook.axes.forEach((axis, i) => {
     if (axis !== 'pos' && axis !== 'query' && axis !== 'key') return
+    const lengths = lengthsOf(hook, i)
+    const longest = Math.max(...lengths)
+    if (lengths.every((length) => length === longest)) return
     const inner = sizeOf(shape.slice(i + 1))
     const size = shape[i]!
     const perItem = sizeOf(shape.slice(1, i))

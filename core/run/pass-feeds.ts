@@ -1,13 +1,18 @@
 /** Inputs of a pass's graphs that do not depend on the computation: tokens, bias, rotary tables, key positions. */
 import { KEY_POSITIONS } from '../graph/alibi.ts'
-import { decoderOf, type LayerSpec } from '../graph/model-spec.ts'
+import { CROSS_BIAS } from '../graph/cross-attention.ts'
+import { SINUSOIDS } from '../graph/embed.ts'
+import type { LayerSpec } from '../graph/model-spec.ts'
+import { RELATIVE_KEY, RELATIVE_QUERY } from '../graph/relative-bias.ts'
 import { ropeInputs } from '../graph/rotary.ts'
-import { attentionBias } from './attention-bias.ts'
+import { attentionBias, sourceBias } from './attention-bias.ts'
 import type { Window } from './dense.ts'
 import type { Engine } from './engine.ts'
 import type { Pass } from './pass.ts'
 import { ropeTable } from './rope-tables.ts'
+import { lastStage, type Stage } from './segments.ts'
 import type { Feed } from './session.ts'
+import { sinusoidTable } from './sinusoid-tables.ts'
 
 export interface PassFeeds {
   /** Inputs of the embedding. */
@@ -16,10 +21,11 @@ export interface PassFeeds {
   block(layer: LayerSpec, window: Window): Map<string, Feed>
 }
 
-/** The feeds of one pass. */
+/** The feeds of one pass over a stack; the last one unless said. */
 export function createPassFeeds(
   engine: Engine,
-  pass: Pick<Pass, 'ids' | 'lengths' | 'start' | 'total' | 'shift' | 'tokenTypes'>,
+  pass: Pick<Pass, 'ids' | 'lengths' | 'start' | 'total' | 'shift' | 'tokenTypes' | 'source'>,
+  { stack }: Pick<Stage, 'stack'> = lastStage(engine.model),
 ): PassFeeds {
   const { spec } = engine.model
   const { ids, shift = 0 } = pass
@@ -49,19 +55,41 @@ export function createPassFeeds(
         ['ids', { data: BigInt64Array.from(ids.flat(), BigInt), shape }],
         ['token_types', { data: types, shape }],
         ['positions', { data: BigInt64Array.from(positions), shape }],
+        ...(spec.positional === 'sinusoidal'
+          ? [[SINUSOIDS, sinusoidTable(pass.start + shift, rows, spec.dModel)] as const]
+          : []),
       ])
     },
     block(layer, window) {
       const key = `${window.start} ${window.rows}`
       const bias = cached(`bias ${layer.window} ${key}`, () =>
         attentionBias({
-          causal: decoderOf(spec).causal,
+          causal: stack.causal,
           window: layer.window,
           lengths: pass.lengths,
           ...window,
         }),
       )
       const feeds = new Map<string, Feed>([['bias', bias]])
+      if (pass.source)
+        feeds.set(
+          CROSS_BIAS,
+          cached(CROSS_BIAS, () => sourceBias(pass.source!.lengths)),
+        )
+      if (stack.relative) {
+        const range = (first: number, count: number): Feed => ({
+          data: BigInt64Array.from({ length: count }, (_, i) => BigInt(first + shift + i)),
+          shape: [count],
+        })
+        feeds.set(
+          RELATIVE_QUERY,
+          cached(`from ${key}`, () => range(window.start, window.rows)),
+        )
+        feeds.set(
+          RELATIVE_KEY,
+          cached(`to ${window.keys}`, () => range(0, window.keys)),
+        )
+      }
       if (layer.alibi)
         feeds.set(
           KEY_POSITIONS,

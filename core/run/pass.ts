@@ -1,10 +1,11 @@
 /**
  * One pass over a stack: from the embedding or a block border, over some query rows, to the last block. Prefill,
  * decode, restart and chunks are this one function. It keeps nothing: what is wanted goes to `onTensor` as soon as
- * its block has run.
+ * its block has run. Where a decoder reads an encoder, the encoder runs first, unless what it hands over is given.
  */
 import { HeadscopeError } from '../errors.ts'
-import { decoderOf, type LayerSpec } from '../graph/model-spec.ts'
+import { MEMORY } from '../graph/cross-attention.ts'
+import type { LayerSpec } from '../graph/model-spec.ts'
 import { type EditSlot, slotInput } from '../graph/splice.ts'
 import type { Tensor } from '../graph/tensor.ts'
 import { assemble } from './assemble.ts'
@@ -12,11 +13,22 @@ import { type Dense, type Window, windowed } from './dense.ts'
 import type { ResolvedEdit } from './edits.ts'
 import { type Engine, runSegment, type Variant } from './engine.ts'
 import { createPassFeeds, type PassFeeds } from './pass-feeds.ts'
-import { type HookInfo, type Segment, stateInput } from './segments.ts'
+import { encoderStage, type HookInfo, lastStage, type Segment, type Stage, stateInput } from './segments.ts'
 import { asFloats, type Feed, type FetchedTensor } from './session.ts'
 
 /** What blocks hand on, by part; rows are the pass's query rows. */
 export type State = ReadonlyMap<string, Dense>
+
+/** What the encoder of a decoder reads, and where its part of the pass begins. */
+export interface Source {
+  /** Right-padded with 0 [batch][source]. */
+  readonly ids: readonly (readonly number[])[]
+  readonly lengths: readonly number[]
+  /** What the encoder hands over [batch, source, d_model]: given, it does not run. */
+  readonly memory?: Dense | undefined
+  /** Begin before this block of the encoder with this state. */
+  readonly from?: { readonly layer: number; readonly state: State } | undefined
+}
 
 /** Keys (rotated) and values of one layer [batch, kv_head, pos, d_head], rows 0 … . */
 export interface KeyValues {
@@ -25,6 +37,8 @@ export interface KeyValues {
 }
 
 export interface Pass {
+  /** Needed where the model has an encoder before its decoder. */
+  readonly source?: Source | undefined
   /** Tokens of the query rows, right-padded with 0 [batch][rows]. */
   readonly ids: readonly (readonly number[])[]
   /** Token types of the query rows, right-padded with 0 [batch][rows]; absent: 0 everywhere. */
@@ -49,15 +63,15 @@ export interface Pass {
   readonly onTensor?: ((hook: HookInfo, tensor: Tensor) => void | Promise<void>) | undefined
   /** Forward values that a backward pass will read, and who takes them; blocks then run unchunked. */
   readonly saving?: Saving | undefined
-  /** Called with the number of blocks done. */
+  /** Called with the number of blocks done, those of the encoder first. */
   readonly onBlock?: ((done: number) => void) | undefined
 }
 
 /** What a pass hands out for a backward pass. */
 export interface Saving {
   /** The graph that a block runs, and which of its results are taken; null: nothing of this block. */
-  variant(layer: number): (Variant & { readonly outputs: readonly string[] }) | null
-  take(layer: number, outputs: ReadonlyMap<string, FetchedTensor>): void
+  variant(segment: Segment): (Variant & { readonly outputs: readonly string[] }) | null
+  take(segment: Segment, outputs: ReadonlyMap<string, FetchedTensor>): void
 }
 
 export interface PassResult {
@@ -66,19 +80,71 @@ export interface PassResult {
   readonly keyValues: readonly (KeyValues | undefined)[]
   /** State before each block, and after the last; empty unless kept. */
   readonly borders: readonly (State | undefined)[]
+  /** The source with what the encoder handed over; absent where there is no encoder. */
+  readonly source?: Source & { readonly memory: Dense }
+  /** Borders of the encoder; empty unless it ran and they are kept. */
+  readonly encoderBorders?: readonly (State | undefined)[]
 }
 
 /** Throws `cancelled` between blocks, and what onTensor throws. */
 export async function runPass(engine: Engine, pass: Pass): Promise<PassResult> {
-  const layers = decoderOf(engine.model.spec).layers
-  const feeds = createPassFeeds(engine, pass)
-  let state = pass.from?.state ?? (await embedState(engine, pass, feeds))
+  const encoder = encoderStage(engine.model)
+  if (!encoder) return runStack(engine, lastStage(engine.model), pass)
+  if (!pass.source)
+    throw new HeadscopeError(
+      'bad-prompt',
+      `Models of the family ${engine.model.spec.family} read a text with their encoder before the decoder's own; give both.`,
+    )
+  const { memory, borders: encoderBorders } = await runEncoder(engine, encoder, pass, pass.source)
+  const source = { ...pass.source, memory }
+  const before = pass.source.memory ? 0 : encoder.stack.layers.length
+  const decoder = await runStack(engine, lastStage(engine.model), {
+    ...pass,
+    source,
+    onBlock: (done) => pass.onBlock?.(before + done),
+  })
+  return { ...decoder, source, encoderBorders }
+}
+
+/** What the encoder hands over, and its borders. */
+async function runEncoder(engine: Engine, encoder: Stage, pass: Pass, source: Source) {
+  if (source.memory) return { memory: source.memory, borders: [] }
+  const { state, borders } = await runStack(engine, encoder, {
+    ids: source.ids,
+    lengths: source.lengths,
+    start: 0,
+    total: source.ids[0]!.length,
+    from: source.from,
+    wanted: pass.wanted,
+    edits: pass.edits,
+    ...(pass.shift === undefined ? {} : { shift: pass.shift }),
+    keepBorders: pass.keepBorders ?? false,
+    signal: pass.signal,
+    onTensor: pass.onTensor,
+    saving: pass.saving,
+    onBlock: pass.onBlock,
+  })
+  const rows = source.ids[0]!.length
+  const { hooks, slots, inputs } = wantedOf(engine, pass, 'encoder.memory', { start: 0, rows, keys: rows })
+  const outputs = [MEMORY, ...hooks.map((hook) => hook.name)]
+  const given = new Map<string, Feed>([...inputs, [stateInput('resid'), state.get('resid')!]])
+  const result = await runSegment(engine, 'encoder.memory', outputs, slots, given)
+  for (const hook of hooks)
+    await pass.onTensor?.(hook, { ...asFloats(result.get(hook.name)!), axes: hook.axes })
+  return { memory: asFloats(result.get(MEMORY)!), borders }
+}
+
+/** One stack from its embedding or a border to its last block. */
+async function runStack(engine: Engine, stage: Stage, pass: Pass): Promise<PassResult> {
+  const { layers } = stage.stack
+  const feeds = createPassFeeds(engine, pass, stage)
+  let state = pass.from?.state ?? (await embedState(engine, stage, pass, feeds))
   const keyValues: (KeyValues | undefined)[] = []
   const borders: (State | undefined)[] = []
   for (let layer = pass.from?.layer ?? 0; layer < layers.length; layer++) {
     throwIfCancelled(pass.signal)
     if (pass.keepBorders) borders[layer] = state
-    const done = await runBlock(engine, pass, feeds, layer, state)
+    const done = await runBlock(engine, stage, pass, feeds, layer, state)
     state = done.state
     if (pass.keepKeyValues) keyValues[layer] = done.keyValues
     for (const [hook, tensor] of done.captured) await pass.onTensor?.(hook, tensor)
@@ -96,17 +162,18 @@ export function throwIfCancelled(signal: AbortSignal | undefined): void {
 
 // --- Internal helpers ---
 
-async function embedState(engine: Engine, pass: Pass, feeds: PassFeeds): Promise<State> {
+async function embedState(engine: Engine, stage: Stage, pass: Pass, feeds: PassFeeds): Promise<State> {
   throwIfCancelled(pass.signal)
   const rows = pass.ids[0]!.length
-  const { hooks, slots, inputs } = wantedOf(engine, pass, 'embed', {
+  const { hooks, slots, inputs } = wantedOf(engine, pass, stage.embed, {
     start: pass.start,
     rows,
     keys: pass.start + rows,
   })
-  const parts = Object.keys(engine.model.state)
+  const parts = Object.keys(stage.model.state)
   const outputs = [...parts, ...hooks.map((hook) => hook.name)]
-  const result = await runSegment(engine, 'embed', outputs, slots, new Map([...feeds.tokens(), ...inputs]))
+  const given = new Map([...feeds.tokens(), ...inputs])
+  const result = await runSegment(engine, stage.embed, outputs, slots, given)
   for (const hook of hooks) {
     const { data, shape } = asFloats(result.get(hook.name)!)
     await pass.onTensor?.(hook, { data, shape, axes: hook.axes })
@@ -123,19 +190,21 @@ interface BlockResult {
 /** A block over all rows of the pass, in chunks of rows where the scores would exceed the budget. */
 async function runBlock(
   engine: Engine,
+  stage: Stage,
   pass: Pass,
   feeds: PassFeeds,
   index: number,
   state: State,
 ): Promise<BlockResult> {
-  const { layers, causal } = decoderOf(engine.model.spec)
+  const { layers, causal } = stage.stack
   const layer = layers[index]!
+  const segment = stage.block(index)
   const batch = pass.ids.length
   const rows = pass.ids[0]!.length
   const keys = pass.start + rows
   const perRow = batch * layer.nHeads * keys * 4
   // A query that looks ahead needs every key, so a bidirectional block is one chunk.
-  const saving = pass.saving?.variant(index) ?? null
+  const saving = pass.saving?.variant(segment) ?? null
   const chunk =
     causal && !pass.saving ? Math.max(1, Math.min(rows, Math.floor(engine.scoreBudget / perRow))) : rows
   const chunks: { window: Window; outputs: Map<string, FetchedTensor> }[] = []
@@ -145,36 +214,37 @@ async function runBlock(
     if (first > 0) throwIfCancelled(pass.signal)
     const size = Math.min(chunk, rows - first)
     const window = { start: pass.start + first, rows: size, keys: pass.start + first + size }
-    const { hooks, slots, inputs } = wantedOf(engine, pass, index, window)
+    const { hooks, slots, inputs } = wantedOf(engine, pass, segment, window)
     const given = new Map<string, Feed>([...inputs, ...feeds.block(layer, window)])
     given.set('past_k', past.k).set('past_v', past.v)
     const local = { start: first, rows: size, keys: size }
     for (const [part, value] of state)
-      given.set(stateInput(part), windowed(value, engine.model.state[part]!, local))
-    const parts = Object.keys(engine.model.state)
+      given.set(stateInput(part), windowed(value, stage.model.state[part]!, local))
+    if (pass.source?.memory) given.set(stateInput(MEMORY), pass.source.memory)
+    const parts = Object.keys(stage.model.state)
     const names = [...parts, ...(needsKeyValues ? ['k', 'v'] : []), ...hooks.map((hook) => hook.name)]
     const outputs = await runSegment(
       engine,
-      index,
+      segment,
       [...names, ...(saving?.outputs ?? [])],
       slots,
       given,
       saving,
     )
-    if (saving) pass.saving!.take(index, outputs)
+    if (saving) pass.saving!.take(segment, outputs)
     if (needsKeyValues) past = { k: asFloats(outputs.get('k')!), v: asFloats(outputs.get('v')!) }
     chunks.push({ window: { ...window, start: first, keys: window.keys }, outputs })
   }
   const whole = { start: 0, rows, keys }
-  const next = Object.entries(engine.model.state).map(([part, axes]) => {
+  const next = Object.entries(stage.model.state).map(([part, axes]) => {
     const pieces = chunks.map(({ window, outputs }) => ({ window, value: asFloats(outputs.get(part)!) }))
     return [part, assemble(pieces, axes, whole, 0)] as const
   })
-  const wanted = engine.hooks.filter((hook) => hook.segment === index && pass.wanted.has(hook.name))
+  const wanted = engine.hooks.filter((hook) => hook.segment === segment && pass.wanted.has(hook.name))
   const captured = wanted.map((hook) => {
     const pieces = chunks.map(({ window, outputs }) => ({ window, value: asFloats(outputs.get(hook.name)!) }))
     const empty = hook.name.endsWith('hook_attn_scores') ? Number.NEGATIVE_INFINITY : 0
-    return [hook, { ...assemble(pieces, hook.axes, whole, empty), axes: hook.axes }] as const
+    return [hook, { ...assemble(pieces, hook.cut, whole, empty), axes: hook.axes }] as const
   })
   return { state: new Map(next), keyValues: pass.keepKeyValues ? past : undefined, captured }
 }
@@ -204,8 +274,8 @@ export function editInputs(edits: readonly ResolvedEdit[], segment: Segment, win
   for (const edit of edits) {
     if (edit.hook.segment !== segment) continue
     const slot = slots.push({ hook: edit.hook.name, kind: edit.kind }) - 1
-    inputs.set(slotInput(slot, 'value'), windowed(edit.value, edit.hook.axes, window))
-    if (edit.mask) inputs.set(slotInput(slot, 'mask'), windowed(edit.mask, edit.hook.axes, window))
+    inputs.set(slotInput(slot, 'value'), windowed(edit.value, edit.hook.cut, window))
+    if (edit.mask) inputs.set(slotInput(slot, 'mask'), windowed(edit.mask, edit.hook.cut, window))
   }
   return { slots, inputs }
 }

@@ -1,24 +1,31 @@
 /** Checks of token ids before a run, and right-padding. */
 import { HeadscopeError } from '../errors.ts'
 import type { ModelSpec } from '../graph/model-spec.ts'
+import type { Source } from './pass.ts'
 
 /**
  * One or more prompts, each a non-empty list of ids of this vocabulary. Throws `bad-prompt` naming the prompt and the
  * rule; returns warnings for prompts longer than the model was made for.
  */
-export function checkPrompts(prompts: readonly (readonly number[])[], spec: ModelSpec): string[] {
+export function checkPrompts(
+  prompts: readonly (readonly number[])[],
+  spec: ModelSpec,
+  side: 'main' | 'source' = 'main',
+): string[] {
   if (prompts.length === 0)
     throw new HeadscopeError('bad-prompt', 'There is no prompt; give at least one token.')
   const warnings: string[] = []
+  const vocab = side === 'source' ? spec.encoderDecoder!.sourceVocab : spec.dVocab
+  const whose = spec.encoderDecoder ? (side === 'source' ? "'s encoder text" : "'s decoder text") : ''
   prompts.forEach((ids, item) => {
-    const which = prompts.length > 1 ? `Prompt ${item}` : 'The prompt'
+    const which = `${prompts.length > 1 ? `Prompt ${item}` : 'The prompt'}${whose}`
     if (ids.length === 0)
       throw new HeadscopeError('bad-prompt', `${which} is empty; give at least one token.`)
-    const bad = ids.find((id) => !Number.isInteger(id) || id < 0 || id >= spec.dVocab)
+    const bad = ids.find((id) => !Number.isInteger(id) || id < 0 || id >= vocab)
     if (bad !== undefined)
       throw new HeadscopeError(
         'bad-prompt',
-        `${which} holds the id ${bad}, but ids of this model are whole numbers from 0 to ${spec.dVocab - 1}.`,
+        `${which} holds the id ${bad}, but ids of this model are whole numbers from 0 to ${vocab - 1}.`,
       )
     if (ids.length > spec.nCtx) {
       if (spec.positional === 'learned')
@@ -27,11 +34,53 @@ export function checkPrompts(prompts: readonly (readonly number[])[], spec: Mode
           `${which} has ${ids.length} tokens, but the position table of this model has ${spec.nCtx} rows; shorten it to ${spec.nCtx} tokens.`,
         )
       warnings.push(
-        `${which} has ${ids.length} tokens, more than the ${spec.nCtx} (max_position_embeddings) that the model was trained for.`,
+        `${which} has ${ids.length} tokens, more than the ${spec.nCtx} (${spec.positional === 'relative' ? 'n_positions' : 'max_position_embeddings'}) that the model was trained for.`,
       )
     }
   })
   return warnings
+}
+
+/** Prompts of one batch: what the last stack reads, and what an encoder before it reads. */
+export interface Batch {
+  readonly main: readonly (readonly number[])[]
+  readonly source: readonly (readonly number[])[] | null
+}
+
+/**
+ * The prompts of a batch. Where a decoder reads an encoder, a prompt is the encoder's text, and `decoderIds` hold the
+ * decoder's own (its start token alone when absent). Throws `bad-prompt`.
+ */
+export function batchOf(
+  spec: ModelSpec,
+  prompts: readonly (readonly number[])[],
+  decoderIds: readonly (readonly number[])[] | undefined,
+): Batch {
+  if (!spec.encoderDecoder) {
+    if (decoderIds)
+      throw new HeadscopeError(
+        'bad-prompt',
+        `Models of the family ${spec.family} have one text, so there are no decoder ids; leave them out.`,
+      )
+    return { main: prompts, source: null }
+  }
+  const { start } = spec.encoderDecoder
+  if (decoderIds && decoderIds.length !== prompts.length)
+    throw new HeadscopeError(
+      'bad-prompt',
+      `There are ${prompts.length} texts for the encoder, but ${decoderIds.length} for the decoder; give one decoder text for each.`,
+    )
+  return { main: decoderIds ?? prompts.map(() => [start]), source: prompts }
+}
+
+/** Checks both sides. Throws `bad-prompt`; returns warnings. */
+export function checkBatch({ main, source }: Batch, spec: ModelSpec): string[] {
+  return [...(source ? checkPrompts(source, spec, 'source') : []), ...checkPrompts(main, spec)]
+}
+
+/** The source of a pass over a batch, or nothing. */
+export function sourceOf({ source }: Batch): { source?: Source } {
+  return source ? { source: { ids: rightPad(source), lengths: source.map((ids) => ids.length) } } : {}
 }
 
 /**

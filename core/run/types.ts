@@ -22,7 +22,7 @@ export interface Edit {
 
 export type EditSource =
   | { readonly item: number }
-  | { readonly ids: readonly number[] }
+  | { readonly ids: readonly number[]; readonly decoder_ids?: readonly number[] }
   | { readonly run: number }
   | { readonly mean: string; readonly over?: 'all' | 'pos' }
   | { readonly file: string; readonly tensor: string }
@@ -34,6 +34,11 @@ export interface RunOptions {
   readonly edits?: readonly Edit[]
   /** How many of the most likely next tokens to keep per position (default 5; 0 for none). */
   readonly top?: number
+  /**
+   * Where a decoder reads an encoder, the prompts are the encoder's texts, and these are the decoder's own, one a
+   * prompt, start token included. Absent: the start token alone.
+   */
+  readonly decoderIds?: readonly (readonly number[])[]
   /** Token types of each prompt (BERT), as many as it has tokens; absent: 0 everywhere. */
   readonly tokenTypes?: readonly (readonly number[])[]
   readonly signal?: AbortSignal
@@ -62,7 +67,10 @@ export interface Prediction {
 }
 
 export interface RunItem {
+  /** Of the last stack: the decoder's own where it reads an encoder. */
   readonly ids: readonly number[]
+  /** What the encoder before the decoder read. */
+  readonly source?: readonly number[]
   /** Mean next-token loss over the T - 1 predictions whose target is in the prompt; null for T = 1. */
   readonly loss: number | null
   readonly positions: readonly Prediction[]

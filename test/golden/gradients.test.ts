@@ -23,10 +23,12 @@ describe.each(CASES)('%s', (name) => {
     const model = await openModel(join(FOLDER, name))
     const ids = idRows(golden.get('input_ids')!)
     const types = golden.get('token_type_ids')
+    const own = golden.get('decoder_input_ids')
+    const main = own ? idRows(own) : ids
     const resolved: ResolvedMetric = {
       kind: 'logit_diff',
       item: 0,
-      positions: [ids[0]!.length - 1],
+      positions: [main[0]!.length - 1],
       answer: metric.a,
       wrong: metric.b,
       targets: [],
@@ -37,6 +39,7 @@ describe.each(CASES)('%s', (name) => {
         hooks,
         saveBudget,
         ...(types ? { tokenTypes: idRows(types) } : {}),
+        ...(own ? { decoderIds: main } : {}),
       })
       expect(Math.abs(value - metric.value)).toBeLessThan(1e-3)
       for (const hook of hooks) {

@@ -12,32 +12,45 @@ const TOLERANCE = 1e-4
 
 const table = errorTable('measured')
 
-/** `zero_ablation.logits.L1H3` and its like, as edits. */
+/** `zero_ablation.logits.L1H3`, `resample.logits.decoder.cross.L0H1` and their like, as edits. */
 function editsOf(name: string): Edit[] | null {
-  const head = /^(zero_ablation|resample)\.logits\.L(\d+)H(\d+)$/.exec(name)
-  if (head) {
-    const target = { hook: `blocks.${head[2]}.attn.hook_z`, head: Number(head[3]) }
-    if (head[1] === 'zero_ablation') return [{ ...target, op: 'zero' }]
-    return [{ ...target, item: 0, op: 'set', from: { item: 1 } }]
+  const place =
+    /^(\w+)\.logits\.(?:resid_pre\.)?((?:en|de)coder\.)?(cross\.)?L(\d+)(?:H(\d+)|P(\d+)|Q(\d+)K(\d+))$/.exec(
+      name,
+    )
+  if (!place) return null
+  const [, kind, stack = '', cross, layer, head, pos, query, key] = place
+  const block = `${stack}blocks.${layer}`
+  const attention = `${block}.${cross ? 'cross_attn' : 'attn'}`
+  switch (kind) {
+    case 'zero_ablation':
+      return [{ hook: `${attention}.hook_z`, head: Number(head), op: 'zero' }]
+    case 'resample':
+      return [{ hook: `${attention}.hook_z`, head: Number(head), item: 0, op: 'set', from: { item: 1 } }]
+    case 'patch':
+      return [{ hook: `${block}.hook_resid_pre`, item: 0, pos: Number(pos), op: 'set', from: { item: 1 } }]
+    case 'knockout':
+      return [
+        {
+          hook: `${attention}.hook_attn_scores`,
+          query: Number(query),
+          key: Number(key),
+          op: 'set',
+          value: '-inf',
+        },
+      ]
+    default:
+      return null
   }
-  const patch = /^patch\.logits\.resid_pre\.L(\d+)P(\d+)$/.exec(name)
-  if (patch) {
-    const hook = `blocks.${patch[1]}.hook_resid_pre`
-    return [{ hook, item: 0, pos: Number(patch[2]), op: 'set', from: { item: 1 } }]
-  }
-  const knockout = /^knockout\.logits\.L(\d+)Q(\d+)K(\d+)$/.exec(name)
-  if (knockout) {
-    const hook = `blocks.${knockout[1]}.attn.hook_attn_scores`
-    return [{ hook, query: Number(knockout[2]), key: Number(knockout[3]), op: 'set', value: '-inf' }]
-  }
-  return null
 }
 
 describe.each(CASES.map((entry) => entry.name))('%s', (name) => {
   const golden = readGolden('transformers', name, 'golden.safetensors')
   const ids = idRows(golden.get('input_ids')!)
   const types = golden.get('token_type_ids')
-  const given = types ? { tokenTypes: idRows(types) } : {}
+  const own = golden.get('decoder_input_ids')
+  const decoderIds = own && idRows(own)
+  const given = { ...(types ? { tokenTypes: idRows(types) } : {}), ...(decoderIds ? { decoderIds } : {}) }
   let model: Model
   beforeAll(async () => {
     model = await openModel(join(FOLDER, name))
@@ -55,7 +68,7 @@ describe.each(CASES.map((entry) => entry.name))('%s', (name) => {
   })
 
   test('every hook and the logits', async () => {
-    const hooks = [...golden.keys()].filter((key) => key === 'logits' || key.startsWith('blocks.'))
+    const hooks = [...golden.keys()].filter((key) => /^(logits|(encoder\.|decoder\.)?blocks\..*)$/.test(key))
     const run = await model.run(ids, { ...given, capture: hooks })
     expect(hooks.length).toBeGreaterThan(8)
     for (const hook of hooks) expect(error(hook, run.get(hook).data), hook).toBeLessThan(TOLERANCE)
@@ -75,7 +88,8 @@ describe.each(CASES.map((entry) => entry.name))('%s', (name) => {
   test.runIf(greedy)('greedy tokens, exactly', async () => {
     const expected = idRows(greedy!)
     for (const [item, prompt] of ids.entries()) {
-      const { ids: generated } = await model.generate(prompt, { max: expected[item]!.length })
+      const begin = decoderIds ? { decoderIds: decoderIds[item]! } : {}
+      const { ids: generated } = await model.generate(prompt, { ...begin, max: expected[item]!.length })
       expect(generated).toEqual(expected[item])
     }
   })

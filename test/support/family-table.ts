@@ -22,8 +22,8 @@ function kindOf(name: string): Kind {
   if (/^(resample|patch)/.test(name)) return 'patches'
   if (name.endsWith('hook_pattern')) return 'patterns'
   if (name.endsWith('hook_z')) return 'z'
-  if (/hook_(attn|mlp)_out$/.test(name)) return 'attention and MLP'
-  return name.startsWith('blocks.') ? 'residuals' : 'logits'
+  if (/hook_((cross_)?attn|mlp)_out$/.test(name)) return 'attention and MLP'
+  return name.includes('blocks.') ? 'residuals' : 'logits'
 }
 
 /** Largest errors of one set of checkpoints: measured one by one, then written or compared with what is written. */
