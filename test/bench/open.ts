@@ -14,7 +14,7 @@ try {
   const path = process.argv[2] ?? join(folder, 'llama')
   if (!process.argv[2]) writeRandomLlama(path, CLASS_100M)
   const ids = Array.from({ length: 64 }, (_, i) => (i * 37) % 1000)
-  const rounds = []
+  const rounds: { first: number; forward: number; beyond: number; grown: number }[] = []
   for (let round = 0; round < 5; round++) {
     globalThis.gc?.()
     const heap = process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers
@@ -30,7 +30,7 @@ try {
     rounds.push({ first, forward, beyond: first - forward, grown })
     await model.close()
   }
-  const of = (key: keyof (typeof rounds)[number]) => Math.round(median(rounds.map((round) => round[key])))
+  const of = (key: 'first' | 'forward' | 'beyond' | 'grown') => Math.round(median(rounds.map((round) => round[key])))
   console.log(
     JSON.stringify({
       first_logits_ms: of('first'),
