@@ -176,7 +176,12 @@ function build(
     return {
       state: RESIDUAL_ONLY,
       outputBias: (l) => `${at(l, 'self_attn.out_proj')}.bias`,
-      sumNorms: (l) => ({ mid: normAt(l, 'self_attn'), post: normAt(l, 'final') }),
+      crossOutputBias: (l) => `${at(l, 'encoder_attn.out_proj')}.bias`,
+      sumNorms: (l) => ({
+        mid: normAt(l, 'self_attn'),
+        cross: normAt(l, 'encoder_attn'),
+        post: normAt(l, 'final'),
+      }),
       embed: (g) => ({
         resid: embed(g, {
           tokens: table(own.name),

@@ -32,7 +32,14 @@ export interface StackModel {
   /** The norm of what attention gives, where it stands before the sum (`norms` after or both). */
   outputNorm?(layer: number): NormWeights
   /** The norms of the two sums of a block (`norms` sum). */
-  sumNorms?(layer: number): { readonly mid: NormWeights; readonly post: NormWeights }
+  sumNorms?(layer: number): {
+    readonly mid: NormWeights
+    readonly post: NormWeights
+    /** Of the sum with what cross-attention gives. */
+    readonly cross?: NormWeights
+  }
+  /** b_O of cross-attention; present where the stack has it. */
+  crossOutputBias?(layer: number): string | null
   /** ids (and positions, token types) → what enters block 0. */
   embed(g: Builder): BlockState
   /** `state` also has `memory` where the stack reads an encoder. */

@@ -126,6 +126,7 @@ function read(config: RawConfig): FamilyModel {
   const stackModel = (own: StackSpec): StackModel => ({
     state: RESIDUAL_ONLY,
     outputBias: () => null,
+    crossOutputBias: () => null,
     embed: (g) => ({ resid: embed(g, { tokens: EMBEDDING }) }),
     block(g, l, state): BlockState {
       const layer = own.layers[l]!

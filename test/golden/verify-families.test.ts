@@ -14,7 +14,7 @@ const FOLDERS = ['transformers', 'variants'].flatMap((kind) =>
 
 /** Checks that may say "not applicable", by what the reason speaks of. */
 const REASONS = [
-  /learned positions are absolute/,
+  /(learned|sinusoidal) positions are absolute/,
   /no rotary embedding/,
   /a norm of queries stands before/,
   /changes with the length of the run/,

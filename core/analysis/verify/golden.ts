@@ -1,4 +1,4 @@
-/** Reference values from elsewhere: any hooks in a safetensors file, compared with a run on its `input_ids` (and `token_type_ids`). */
+/** Reference values from elsewhere: any hooks in a safetensors file, compared with a run on its `input_ids` (and `token_type_ids`, `decoder_input_ids`). */
 import { basename } from 'node:path'
 import { readSafetensorsFile, type StoredTensor } from '../../checkpoint/index.ts'
 import { HeadscopeError } from '../../errors.ts'
@@ -22,7 +22,10 @@ export async function goldenChecks(model: Model, file: string): Promise<Check[]>
     )
   const types = tensors.get('token_type_ids')
   const tokenTypes = types && model.spec.tokenTypes !== null ? { tokenTypes: idRows(types, file) } : {}
-  const run = await model.run(rows, { ...tokenTypes, capture: names, top: 0 })
+  const own = tensors.get('decoder_input_ids')
+  const decoderIds =
+    own && model.spec.encoderDecoder ? { decoderIds: idRows(own, file, 'decoder_input_ids') } : {}
+  const run = await model.run(rows, { ...tokenTypes, ...decoderIds, capture: names, top: 0 })
   return names.map((name) => {
     const reference = tensors.get(name)!
     const ours = run.get(name)
@@ -35,11 +38,11 @@ export async function goldenChecks(model: Model, file: string): Promise<Check[]>
 
 // --- Internal helpers ---
 
-function idRows(tensor: StoredTensor | undefined, file: string): number[][] {
+function idRows(tensor: StoredTensor | undefined, file: string, name = 'input_ids'): number[][] {
   if (!tensor || !(tensor.data instanceof BigInt64Array) || tensor.shape.length !== 2)
     throw new HeadscopeError(
       'bad-request',
-      `${basename(file)} needs a tensor input_ids of int64 [batch, pos] that says what to run.`,
+      `${basename(file)} needs a tensor ${name} of int64 [batch, pos] that says what to run.`,
     )
   const [batch, length] = tensor.shape as [number, number]
   const flat = Array.from(tensor.data, Number)

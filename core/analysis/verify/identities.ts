@@ -2,12 +2,12 @@
  * Identities that hold on every correct run of a checkpoint, whatever its weights. They hold with a wrong rotary base
  * or activation too: only a reference (golden.ts) says "matches". Each function measures one on captured tensors.
  */
-import { blockHook } from '../../graph/hook-names.ts'
-import { decoderOf, type LayerSpec, type NormSpec, ropeAttention } from '../../graph/model-spec.ts'
+import { decoderOf, type NormSpec, ropeAttention } from '../../graph/model-spec.ts'
 import type { NormWeights } from '../../graph/norm.ts'
 import type { Tensor } from '../../graph/tensor.ts'
 import type { Model } from '../../run/model.ts'
 import { dependsOnLength } from '../../run/rope-tables.ts'
+import { type Block, blocksOf } from './blocks.ts'
 import { type Check, difference, measured, notApplicable } from './check.ts'
 import type { Probe } from './probe.ts'
 
@@ -15,8 +15,8 @@ type Captures = ReadonlyMap<string, Tensor>
 
 /** Σ over keys of A[q, k] = 1 for every query. */
 export function patternRows(model: Model, captures: Captures): Check {
-  return overLayers('pattern rows sum to 1', model, (_, layer) => {
-    const { data, shape } = captures.get(blockHook(layer, 'attn.hook_pattern'))!
+  return overAttention('pattern rows sum to 1', model, (block, kind) => {
+    const { data, shape } = captures.get(block.hook(`${kind}.hook_pattern`))!
     const keys = shape.at(-1)!
     let worst = 0
     for (let row = 0; row < data.length / keys; row++) {
@@ -30,21 +30,22 @@ export function patternRows(model: Model, captures: Captures): Check {
 
 /** Each coordinate of o lies between the smallest and the largest visible v. */
 export function outputHull(model: Model, captures: Captures): Check {
-  return overLayers('o lies between the visible values', model, (spec, layer) => {
-    const z = captures.get(blockHook(layer, 'attn.hook_z'))!.data // [1, pos, head, d_head]
-    const v = captures.get(blockHook(layer, 'attn.hook_v'))!.data // [1, pos, kv_head, d_head]
-    const pattern = captures.get(blockHook(layer, 'attn.hook_pattern'))!
-    const length = pattern.shape[2]!
+  return overAttention('o lies between the visible values', model, (block, kind) => {
+    const { spec } = block
+    const z = captures.get(block.hook(`${kind}.hook_z`))!.data // [1, pos, head, d_head]
+    const v = captures.get(block.hook(`${kind}.hook_v`))!.data // [1, pos, kv_head, d_head]
+    const pattern = captures.get(block.hook(`${kind}.hook_pattern`))!
+    const [queries, keys] = pattern.shape.slice(2) as [number, number]
     const group = spec.nHeads / spec.nKvHeads
     const size = v.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-30)
     let worst = 0
     for (let head = 0; head < spec.nHeads; head++)
-      for (let query = 0; query < length; query++)
+      for (let query = 0; query < queries; query++)
         for (let d = 0; d < spec.dHead; d++) {
           let low = Number.POSITIVE_INFINITY
           let high = Number.NEGATIVE_INFINITY
-          for (let key = 0; key < length; key++) {
-            if (pattern.data[(head * length + query) * length + key] === 0) continue
+          for (let key = 0; key < keys; key++) {
+            if (pattern.data[(head * queries + query) * keys + key] === 0) continue
             const value = v[(key * spec.nKvHeads + Math.floor(head / group)) * spec.dHead + d]!
             low = Math.min(low, value)
             high = Math.max(high, value)
@@ -63,12 +64,12 @@ export function rotationLengths(model: Model, captures: Captures): Check {
   if (model.spec.ropes.length === 0) return notApplicable(name, 'this family has no rotary embedding')
   if (layers.every((layer) => layer.qkNorm))
     return notApplicable(name, 'a norm of queries stands before the rotation')
-  return overLayers(name, model, (spec, layer) => {
+  return overBlocks(name, model, ({ spec, hook }) => {
     if (spec.rope === null || spec.qkNorm) return 0
     const rope = model.spec.ropes[spec.rope]!
     const factor = ropeAttention(rope)
-    const q = captures.get(blockHook(layer, 'attn.hook_q'))!.data
-    const rotated = captures.get(blockHook(layer, 'attn.hook_rot_q'))!.data
+    const q = captures.get(hook('attn.hook_q'))!.data
+    const rotated = captures.get(hook('attn.hook_rot_q'))!.data
     let worst = 0
     for (let at = 0; at < q.length; at += spec.dHead) {
       const before = factor * length(q, at, rope.dims)
@@ -80,19 +81,22 @@ export function rotationLengths(model: Model, captures: Captures): Check {
 
 /**
  * resid_post = resid_pre + attn_out + mlp_out in pre-norm and parallel blocks; where each sum is normed,
- * resid_post = norm(norm(resid_pre + attn_out) + mlp_out).
+ * resid_post = norm(norm(resid_pre + attn_out) + mlp_out). A decoder's cross-attention adds its part in between.
  */
 export function residualSum(model: Model, captures: Captures): Check {
   const normed = decoderOf(model.spec).layers.some((layer) => layer.norms === 'sum')
   const name = normed
     ? 'resid_post = norm(norm(resid_pre + attn_out) + mlp_out)'
     : 'resid_post = resid_pre + attn_out + mlp_out'
-  const family = model.engine().model
-  return overLayers(name, model, (spec, layer) => {
-    const part = (local: string) => captures.get(blockHook(layer, local))!.data
+  return overBlocks(name, model, ({ spec, layer, family, kinds, hook }) => {
+    const part = (local: string) => captures.get(hook(local))!.data
     const norms = spec.norms === 'sum' ? family.sumNorms!(layer) : null
     const sum = plus(part('hook_resid_pre'), part('hook_attn_out'))
-    const mid = norms ? normOf(model, sum, norms.mid) : sum
+    let mid = norms ? normOf(model, sum, norms.mid) : sum
+    if (kinds.includes('cross_attn')) {
+      const both = plus(mid, part('hook_cross_attn_out'))
+      mid = norms ? normOf(model, both, norms.cross!) : both
+    }
     const last = plus(mid, part('hook_mlp_out'))
     return difference(norms ? normOf(model, last, norms.post) : last, part('hook_resid_post'))
   })
@@ -100,11 +104,11 @@ export function residualSum(model: Model, captures: Captures): Check {
 
 /** Σ_h result_h + b_O is the attention output, and hook_attn_out = multiplier · post-norm of that. */
 export function headSum(model: Model, captures: Captures): Check {
-  const family = model.engine().model
-  return overLayers('sum of head results + b_O = attn_out', model, (spec, layer) => {
-    const result = captures.get(blockHook(layer, 'attn.hook_result'))!.data // [1, pos, head, d_model]
-    const out = captures.get(blockHook(layer, 'hook_attn_out'))!.data
-    const name = family.outputBias(layer)
+  return overAttention('sum of head results + b_O = attn_out', model, (block, kind) => {
+    const { spec, layer, family } = block
+    const result = captures.get(block.hook(`${kind}.hook_result`))!.data // [1, pos, head, d_model]
+    const out = captures.get(block.hook(`hook_${kind}_out`))!.data
+    const name = kind === 'attn' ? family.outputBias(layer) : family.crossOutputBias!(layer)
     const bias = name ? model.weight(name) : null
     const width = model.spec.dModel
     const sum = out.map((_, i) => {
@@ -146,13 +150,14 @@ export async function prefix(probe: Probe, captures: Captures, ids: readonly num
 /** Moving all positions leaves patterns unchanged where only distances count. */
 export async function shift(probe: Probe, captures: Captures, ids: readonly number[]): Promise<Check> {
   const name = 'shifting all positions leaves patterns unchanged'
-  if (probe.model.spec.positional === 'learned') return notApplicable(name, 'learned positions are absolute')
+  const { positional } = probe.model.spec
+  if (positional === 'learned') return notApplicable(name, 'learned positions are absolute')
+  if (positional === 'sinusoidal') return notApplicable(name, 'sinusoidal positions are absolute')
   const why = lengthDependent(probe.model)
   if (why) return notApplicable(name, why)
   const moved = await probe.shifted(ids, 5)
-  const worst = moved.reduce(
-    (most, data, layer) =>
-      larger(most, difference(data, captures.get(blockHook(layer, 'attn.hook_pattern'))!.data)),
+  const worst = [...moved].reduce(
+    (most, [hook, data]) => larger(most, difference(data, captures.get(hook)!.data)),
     0,
   )
   return measured(name, worst)
@@ -161,7 +166,7 @@ export async function shift(probe: Probe, captures: Captures, ids: readonly numb
 /** A restart from a block border, and from a position, = the full run. */
 export async function restarts(probe: Probe, captures: Captures, ids: readonly number[]): Promise<Check[]> {
   const { layers } = decoderOf(probe.model.spec)
-  const last = captures.get(blockHook(layers.length - 1, 'hook_resid_post'))!.data
+  const last = captures.get(blocksOf(probe.model).at(-1)!.hook('hook_resid_post'))!.data
   const layer = Math.floor(layers.length / 2)
   const pos = Math.floor(ids.length / 2)
   const border = difference(await probe.restarted(ids, layer, 0), last)
@@ -178,12 +183,22 @@ export async function restarts(probe: Probe, captures: Captures, ids: readonly n
 
 // --- Internal helpers ---
 
-function overLayers(name: string, model: Model, error: (spec: LayerSpec, layer: number) => number): Check {
-  const worst = decoderOf(model.spec).layers.reduce(
-    (most, spec, layer) => larger(most, error(spec, layer)),
-    0,
+function overBlocks(name: string, model: Model, error: (block: Block) => number): Check {
+  return measured(
+    name,
+    blocksOf(model).reduce((most, block) => larger(most, error(block)), 0),
   )
-  return measured(name, worst)
+}
+
+/** Over every kind of attention of every block. */
+function overAttention(
+  name: string,
+  model: Model,
+  error: (block: Block, kind: Block['kinds'][number]) => number,
+): Check {
+  return overBlocks(name, model, (block) =>
+    block.kinds.reduce((most, kind) => larger(most, error(block, kind)), 0),
+  )
 }
 
 /** The larger of two, NaN if either is. */

@@ -11,19 +11,23 @@ export interface Probe {
   capture(ids: readonly number[]): Promise<ReadonlyMap<string, Tensor>>
   /** Logits of every position, the last `decoded` of them one by one on the cache. [pos, d_vocab] */
   decoded(ids: readonly number[], decoded: number): Promise<Float32Array>
-  /** Patterns of every layer with all positions moved by `shift`. */
-  shifted(ids: readonly number[], shift: number): Promise<Float32Array[]>
+  /** Patterns of every layer with all positions moved by `shift`, by hook. */
+  shifted(ids: readonly number[], shift: number): Promise<ReadonlyMap<string, Float32Array>>
   /** The last residual of rows pos … T - 1, from a restart at (layer, pos). */
   restarted(ids: readonly number[], layer: number, pos: number): Promise<Float32Array>
 }
 
-/** The probe of a model. */
+/** The probe of a model. Where a decoder reads an encoder, the ids are the decoder's, and the encoder reads one text. */
 export function probeOf(model: Model): Probe {
   const engine = model.engine()
+  const { encoderDecoder } = model.spec
+  const text = encoderDecoder && Array.from({ length: 9 }, (_, i) => (7 * i + 3) % encoderDecoder.sourceVocab)
+  const source = text && { source: { ids: [text], lengths: [text.length] } }
   return {
     model,
     async capture(ids) {
-      const run = await model.run(ids, { capture: ['*', 'logits'], top: 0 })
+      const options = { capture: ['*', 'logits'], top: 0 }
+      const run = await (text ? model.run(text, { ...options, decoderIds: [ids] }) : model.run(ids, options))
       return new Map(run.captured.map((name) => [name, run.get(name)]))
     },
     async decoded(ids, count) {
@@ -32,6 +36,7 @@ export function probeOf(model: Model): Probe {
       for (let start = 0; start < ids.length; ) {
         const end = start === 0 ? ids.length - count : start + 1
         const { state, keyValues } = await runPass(engine, {
+          ...source,
           ids: [ids.slice(start, end)],
           lengths: [end],
           start,
@@ -48,9 +53,10 @@ export function probeOf(model: Model): Probe {
       return joined(parts)
     },
     async shifted(ids, shift) {
-      const patterns: Float32Array[] = []
+      const patterns = new Map<string, Float32Array>()
       const hooks = model.hooks.filter((hook) => hook.name.endsWith('attn.hook_pattern'))
       await runPass(engine, {
+        ...source,
         ids: [ids],
         lengths: [ids.length],
         start: 0,
@@ -58,14 +64,14 @@ export function probeOf(model: Model): Probe {
         shift,
         wanted: new Set(hooks.map((hook) => hook.name)),
         edits: [],
-        onTensor: (_, tensor) => {
-          patterns.push(tensor.data)
+        onTensor: (hook, tensor) => {
+          patterns.set(hook.name, tensor.data)
         },
       })
       return patterns
     },
     async restarted(ids, layer, pos) {
-      const base = await baseRun(engine, [ids])
+      const base = text ? await baseRun(engine, [text], undefined, [ids]) : await baseRun(engine, [ids])
       return (await restart(engine, base, { layer, pos, edits: [] })).get('resid')!.data
     },
   }
