@@ -128,8 +128,12 @@ export function drawnSequences(
       return Array.from({ length: copies }, () => copy).flat()
     }, length)
   }
-  const count = Math.min(CONTEXTS.most, Math.floor(pool.length / 5))
-  if (count < CONTEXTS.least) return tooFew(5 * CONTEXTS.least)
+  const table =
+    model.spec.positional === 'learned' ? model.spec.nCtx - start.length : Number.POSITIVE_INFINITY
+  const count = Math.min(CONTEXTS.most, Math.floor(pool.length / 5), Math.floor(table / 9))
+  if (pool.length < 5 * CONTEXTS.least) return tooFew(5 * CONTEXTS.least)
+  if (count < CONTEXTS.least)
+    return `needs ${9 * CONTEXTS.least + start.length} positions; this model has ${model.spec.nCtx}`
   return many(() => twoContexts(draw(pool, 5 * count, random.below), random.below), 0)
 }
 

@@ -38,7 +38,8 @@ export function wordToken({ tokenizer }: Pick<Model, 'tokenizer'>, word: string)
   if (!tokenizer) return null
   for (const text of [` ${word}`, word]) {
     const ids = tokenizer.encode(text, { bos: 'no' })
-    if (ids.length === 1) return ids[0]!
+    // A tokenizer that does not know a word gives its unknown token, which is no word.
+    if (ids.length === 1 && tokenizer.decode(ids).trim() === word) return ids[0]!
   }
   return null
 }

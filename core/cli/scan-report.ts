@@ -6,9 +6,11 @@ import { type Cell, type Column, table } from './table.ts'
 
 /** How many heads are named as the strongest of a score. */
 const STRONGEST = 5
+/** Scores side by side. */
+const COLUMNS = 5
 
 /** One row per head. */
-export function reportScan(out: Output, { heads, settings, loss }: ScanResult): void {
+export function reportScan(out: Output, { heads, settings, loss, ofModel = {} }: ScanResult): void {
   const { style } = out
   const { batch, length, bos, seed } = settings
   const drawn = seed === null ? 'given ids' : `random tokens, seed ${seed}`
@@ -19,15 +21,23 @@ export function reportScan(out: Output, { heads, settings, loss }: ScanResult): 
   out.line(
     style.dim(`${batch} sequences of ${length} tokens twice${bos ? ' after BOS' : ''} (${drawn})${losses}`),
   )
+  // Wide tables come in parts, so that no line breaks on a terminal.
+  for (let first = 0; first < settings.scores.length; first += COLUMNS) {
+    const names = settings.scores.slice(first, first + COLUMNS)
+    out.line()
+    const columns: Column[] = [{ title: 'head' }]
+    for (const name of names) columns.push({ title: titleOf(name) })
+    const rows = heads.map(({ layer, head, scores }) => [
+      { text: headName(layer, head), paint: style.bold },
+      ...names.map((name) => cell(out, scores[name]!)),
+    ])
+    for (const line of table(columns, rows, style.bold)) out.line(line)
+  }
   out.line()
-  const columns: Column[] = [{ title: 'head' }]
-  for (const name of settings.scores) columns.push({ title: titleOf(name) })
-  const rows = heads.map(({ layer, head, scores }) => [
-    { text: headName(layer, head), paint: style.bold },
-    ...settings.scores.map((name) => cell(out, scores[name]!)),
-  ])
-  for (const line of table(columns, rows, style.bold)) out.line(line)
-  out.line()
+  for (const [name, score] of Object.entries(ofModel)) {
+    const { text } = cell(out, score)
+    out.line(`${style.dim('whole model')} ${titleOf(name).padEnd(14)} ${text}`)
+  }
   for (const name of settings.scores)
     out.line(`${style.dim('strongest')} ${titleOf(name).padEnd(16)} ${strongest(heads, name, STRONGEST)}`)
 }
@@ -42,12 +52,11 @@ export function scanLine(out: Output, title: string, { heads, settings, loss }: 
 }
 
 /** What the scores mean, and reasons for those that do not exist. */
-export function footnotes(out: Output, { definitions, heads }: ScanResult): void {
+export function footnotes(out: Output, { definitions, heads, ofModel = {} }: ScanResult): void {
   out.line()
   for (const [name, text] of Object.entries(definitions)) out.line(out.style.dim(`${titleOf(name)}: ${text}`))
-  const reasons = new Set(
-    heads.flatMap(({ scores }) => Object.values(scores).flatMap(({ why }) => why ?? [])),
-  )
+  const every = [...heads.map(({ scores }) => scores), ofModel]
+  const reasons = new Set(every.flatMap((scores) => Object.values(scores).flatMap(({ why }) => why ?? [])))
   for (const why of reasons) out.line(out.style.dim(`– ${why}`))
 }
 
@@ -59,9 +68,14 @@ function titleOf(name: string): string {
 
 function cell({ style }: Output, { value, low, high }: Score): Cell {
   if (value === null) return { text: '–' }
-  const number = value.toFixed(2)
-  const interval = low === null || high === null ? '' : ` [${low.toFixed(2)}, ${high.toFixed(2)}]`
+  const number = fixed(value)
+  const interval = low === null || high === null ? '' : ` [${fixed(low)}, ${fixed(high)}]`
   return { text: `${number}${interval}`, paint: () => `${style.weight(number, value)}${style.dim(interval)}` }
+}
+
+/** Two places; no minus before a zero. */
+function fixed(value: number): string {
+  return value.toFixed(2).replace(/^-0\.00$/, '0.00')
 }
 
 function strongest(heads: readonly HeadScores[], name: string, count: number): string {

@@ -13,6 +13,8 @@ import { type ComputedScore, noScore, type ScoreContext } from './score.ts'
 const ALL = 2048
 const SAMPLE = 128
 const LARGEST = 5
+/** A largest entry below this share of the vector that is read is rounding. */
+const NOTHING = 1e-6
 
 export const ovTop1: ComputedScore = {
   name: 'ov_top1',
@@ -47,15 +49,14 @@ async function shares(context: ScoreContext, count: number): Promise<Score[][]> 
     Array.from({ length: nHeads }, (_, head) => {
       if (typeof found === 'string') return noScore(found)
       const ranksOfHead = found[layer]![head]!
-      if (ranksOfHead.length === 0)
-        return noScore('the head’s value or output weights are all zero, so it writes nothing')
+      if (ranksOfHead.length === 0) return noScore('the head writes nothing that the unembedding reads')
       const hits = ranksOfHead.map((rank) => (rank >= 0 && rank < count ? 1 : 0))
       return meanScore(hits, hits.length, context.seed)
     }),
   )
 }
 
-/** [layer][head][token]: place of the token among the five largest, or -1; no tokens for a head that is zero. */
+/** [layer][head][token]: place of the token among the five largest, or -1; no tokens for a head that writes nothing. */
 async function ranks({ model, maps, seed, signal }: ScoreContext): Promise<number[][][] | string> {
   const { vocabulary } = maps
   if (typeof vocabulary === 'string') return vocabulary
@@ -85,8 +86,15 @@ async function ranks({ model, maps, seed, signal }: ScoreContext): Promise<numbe
         continue
       }
       const largest = await largestProducts(engine, written, vocabulary.unembedding, count)
+      const strength = (i: number) => Math.hypot(...written.data.subarray(i * d, (i + 1) * d))
+      const raises = (i: number) => Math.abs(largest.values[i * count]!) > NOTHING * strength(i)
+      if (!ids.some((_, i) => raises(i))) {
+        heads.push([])
+        continue
+      }
       heads.push(
         ids.map((id, i) => {
+          if (!raises(i)) return -1
           for (let k = 0; k < count; k++) if (Number(largest.rows[i * count + k]) === id) return k
           return -1
         }),

@@ -6,7 +6,8 @@ import type { ScanResult } from '../../analysis/types.ts'
 import { HeadscopeError, sentence } from '../../errors.ts'
 import { command, Interrupted } from '../command.ts'
 import type { Chosen } from '../models.ts'
-import { ENGINE_OPTIONS, MODEL_OPTIONS, STORE_OPTIONS } from '../options.ts'
+import { ENGINE_OPTIONS, MODEL_OPTIONS, PROMPT_OPTIONS, STORE_OPTIONS } from '../options.ts'
+import { encodePrompts, givenPrompts } from '../prompts.ts'
 
 interface Scanned {
   readonly chosen: Chosen
@@ -18,13 +19,14 @@ interface Scanned {
 export const scan = command({
   name: 'scan',
   usage: 'MODEL… [options]',
-  summary: 'Scores of every head on repeated random tokens: induction, previous token, duplicate token, sink',
+  summary: 'Scores of every head: induction, previous token, duplicate token, sink; with --scores all twenty',
   detail:
-    'Each score is a mean over sequences with a 95 % bootstrap interval. Several models, or a series, give one scan each.',
+    'Each score is a mean over sequences of random tokens with a 95 % bootstrap interval; scores of weights have none. Several models, or a series, give one scan each. Prompts are read by prefix_matching and icl only.',
   examples: [
     'headscope scan induction-2l',
     'headscope scan induction-2l/checkpoints --scores induction --no-store',
     'headscope scan ./my-model --length 64 --batch 64 --seed 7 --json > scores.json',
+    'headscope scan induction-2l --scores all --prompts book.txt',
   ],
   options: {
     ...MODEL_OPTIONS,
@@ -44,6 +46,8 @@ export const scan = command({
       value: 'F.json',
       help: 'exactly these sequences: an array of [bos?, r…, r…]',
     },
+    text: PROMPT_OPTIONS.text,
+    prompts: PROMPT_OPTIONS.prompts,
     ...STORE_OPTIONS,
     ...ENGINE_OPTIONS,
   },
@@ -51,6 +55,8 @@ export const scan = command({
   async run(call) {
     const { values, positionals, place, out, signal } = call
     const settings = settingsOf(values)
+    const anyText = values.text.length > 0 || values.prompts !== undefined
+    const given = anyText ? givenPrompts({ ...values, ids: [] }, 'scan') : []
     const [{ chooseModels, titleOf }, { openChosen }, { modelFacts, headline }, { openWrites }, report] =
       await Promise.all([
         import('../models.ts'),
@@ -71,7 +77,14 @@ export const scan = command({
             import('../../api/spec-summary.ts'),
           ])
           const label = models.length > 1 ? `scan ${scanned.length + 1} of ${models.length}:` : 'scan'
-          const result = await scanHeads(model, { ...settings, signal, onProgress: call.progress(label) })
+          const prompts = encodePrompts(model, given, values.bos).map(({ ids }) => ids)
+          const texts = anyText ? { prompts } : {}
+          const result = await scanHeads(model, {
+            ...settings,
+            ...texts,
+            signal,
+            onProgress: call.progress(label),
+          })
           await store?.writes.storeScan(model, specSummary(model.spec), result)
           const facts = await modelFacts(model, chosen)
           const warnings = [...new Set([...facts.warnings, ...result.warnings])]
@@ -157,6 +170,7 @@ function documentOf({ model, result, warnings }: Scanned) {
     settings,
     loss: lossOf(result),
     heads: headsOf(result),
+    ...(result.ofModel ? { model_scores: result.ofModel } : {}),
     warnings,
   }
 }
@@ -170,6 +184,7 @@ function documentOfMany(scanned: readonly Scanned[]) {
       settings: result.settings,
       loss: lossOf(result),
       heads: headsOf(result),
+      ...(result.ofModel ? { model_scores: result.ofModel } : {}),
       warnings,
     })),
     definitions,
