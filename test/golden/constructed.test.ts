@@ -34,20 +34,18 @@ describe('induction-exact', () => {
       )
   })
 
-  test.each(expected.sequences.map((sequence: object, i: number) => [i, sequence]))(
-    'scores of sequence %i',
-    async (_, sequence) => {
-      const { heads, loss } = await scanHeads(model, { sequences: [sequence.ids] })
-      for (const { layer, head, scores } of heads)
-        for (const [name, reference] of Object.entries(NAMES))
-          expect(scores[name]!.value, `L${layer}H${head} ${name}`).toBeCloseTo(
-            sequence.scores[`L${layer}H${head}`][reference],
-            4,
-          )
-      expect(loss.first).toBeCloseTo(sequence.loss_first_copy, 3)
-      expect(loss.second).toBeCloseTo(sequence.loss_second_copy, 4)
-    },
-  )
+  test.each<number>([...expected.sequences.keys()])('scores of sequence %i', async (i) => {
+    const sequence = expected.sequences[i]
+    const { heads, loss } = await scanHeads(model, { sequences: [sequence.ids] })
+    for (const { layer, head, scores } of heads)
+      for (const [name, reference] of Object.entries(NAMES))
+        expect(scores[name]!.value, `L${layer}H${head} ${name}`).toBeCloseTo(
+          sequence.scores[`L${layer}H${head}`][reference],
+          4,
+        )
+    expect(loss.first).toBeCloseTo(sequence.loss_first_copy, 3)
+    expect(loss.second).toBeCloseTo(sequence.loss_second_copy, 4)
+  })
 
   test('ablating a head changes the loss on the second copy by what it should', async () => {
     for (const sequence of expected.sequences)
