@@ -11,8 +11,10 @@ import './ui/controls.css'
 import './ui/frame.css'
 import './ui/views.css'
 import { Frame } from './views/frame/frame.tsx'
+import { connectKeys } from './views/frame/keys.ts'
 
 connectDesktop()
+connectKeys()
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
     <CSPProvider disableStyleElements>

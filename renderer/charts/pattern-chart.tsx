@@ -78,7 +78,7 @@ export function PatternChart({ name, title, pattern, tokens, display, labels, ch
       const most = pattern.layout === 'tri' ? q : count - 1
       const k = Math.min(most, Math.max(0, (key ?? most) + (key === null ? 0 : step[1]!)))
       select({ query: q, key: k }, { replace: true })
-    } else if (event.key === 'Escape') select({ query: null, key: null }, { replace: true })
+    } else if (event.key === 'Escape') select({ query: null, key: null, also: [] }, { replace: true })
     else if (event.key === '+' || event.key === '=') setView((v) => zoomAt(v, 1.5, 0.5, 0.5, count, side))
     else if (event.key === '-') setView((v) => zoomAt(v, 1 / 1.5, 0.5, 0.5, count, side))
     else if (event.key === '0') setView(FIT)

@@ -6,3 +6,13 @@ export function preciseWeight(weight: number): string {
   if (size < 0.00095) return weight.toExponential(1)
   return weight.toFixed(size >= 0.00995 ? 3 : 4)
 }
+
+/** With its sign: +0.156, −0.004. */
+export function signed(x: number, digits = 3): string {
+  return `${x < 0 ? '−' : '+'}${Math.abs(x).toFixed(digits)}`
+}
+
+/** A signed number with as many digits as it needs: +0.42, −0.0072, +7.2e-4, 0. */
+export function signedWeight(x: number): string {
+  return x === 0 ? '0' : `${x < 0 ? '−' : '+'}${preciseWeight(Math.abs(x))}`
+}

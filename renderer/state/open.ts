@@ -3,10 +3,12 @@
  * dialog and the prompt editor. Each ends in a selection; problems are thrown to whoever asked, and long work is a job.
  */
 import type { HeadScores } from '../../core/analysis/types.ts'
-import type { OpenedModel, PromptInput, StoredRun } from '../../core/api/contract.ts'
+import type { OpenedModel, PromptInput, RunDetail, StoredRun } from '../../core/api/contract.ts'
+import type { Edit } from '../../core/run/types.ts'
 import { api } from '../api/client.ts'
 import { runPrompt, scanModel } from '../api/jobs.ts'
 import { queryClient } from '../api/queries.ts'
+import type { ActiveEdit } from './edits.ts'
 import { rankHeads } from './rank.ts'
 import type { HeadId } from './selection.ts'
 import { getSelection, select } from './store.ts'
@@ -19,7 +21,15 @@ export async function openCheckpoint(path: string, prompt?: PromptInput): Promis
   const model = await api.openModel(path)
   queryClient.setQueryData(['model', model.path], model)
   const sameShape = fits(getSelection().head, model)
-  select({ model: model.path, run: null, query: null, key: null, head: sameShape })
+  select({
+    model: model.path,
+    run: null,
+    query: null,
+    key: null,
+    also: [],
+    head: sameShape,
+    edits: fittingEdits(getSelection().edits, model),
+  })
   void queryClient.invalidateQueries({ queryKey: ['library'] })
   const scoring = scoreHeads(model)
   if (prompt) await runOn(model, prompt)
@@ -34,16 +44,46 @@ export async function runOn(model: OpenedModel, prompt: PromptInput): Promise<vo
   const known = await storedRun(model, prompt)
   const run = known ?? (await runPrompt({ model: model.path, prompt })).run
   if (!known) void queryClient.invalidateQueries({ queryKey: ['library'] })
-  if (getSelection().model === model.path) select({ run, query: null, key: null })
+  if (getSelection().model === model.path) select({ run, query: null, key: null, also: [] })
+}
+
+/** The run of the same tokens with edits: a stored one where there is one, else it is run now. Stored, so that it is once. */
+export async function editedRun(run: RunDetail, edits: readonly Edit[]): Promise<RunDetail> {
+  const wanted = JSON.stringify(edits)
+  const detail = (id: number) => queryClient.fetchQuery({ queryKey: ['run', id], queryFn: () => api.run(id) })
+  const { runs } = await queryClient.fetchQuery({ queryKey: ['library'], queryFn: api.library })
+  const alike = runs.filter(
+    (r) =>
+      r.model === run.model &&
+      r.edits === edits.length &&
+      r.tokens === run.views.length &&
+      r.text === run.text,
+  )
+  for (const { id } of alike) {
+    const found = await detail(id)
+    const same = found.views.every((view, i) => view.id === run.views[i]?.id)
+    if (same && JSON.stringify(found.provenance.edits) === wanted) return found
+  }
+  const made = await runPrompt({ model: run.model, prompt: { ids: run.views.map((v) => v.id) }, edits })
+  void queryClient.invalidateQueries({ queryKey: ['library'] })
+  return detail(made.run)
 }
 
 /** Shows a stored run: its checkpoint is opened too. */
 export async function openRun(run: StoredRun): Promise<void> {
   const now = getSelection()
-  if (now.model === run.model) return select({ run: run.id, query: null, key: null })
+  if (now.model === run.model) return select({ run: run.id, query: null, key: null, also: [] })
   const model = await api.openModel(run.model)
   queryClient.setQueryData(['model', model.path], model)
-  select({ model: model.path, run: run.id, query: null, key: null, head: fits(now.head, model) })
+  select({
+    model: model.path,
+    run: run.id,
+    query: null,
+    key: null,
+    also: [],
+    head: fits(now.head, model),
+    edits: fittingEdits(now.edits, model),
+  })
   const heads = await scoreHeads(model)
   if (getSelection().head === null && heads) select({ head: strongest(heads, now.score) }, { replace: true })
 }
@@ -98,4 +138,15 @@ function strongest(heads: readonly HeadScores[], score: string): HeadId | null {
 
 function fits(head: HeadId | null, model: OpenedModel): HeadId | null {
   return head && head.layer < model.spec.n_layers && head.head < model.spec.n_heads ? head : null
+}
+
+/** Edits of a place that this checkpoint does not have stay in the stack, but off. */
+function fittingEdits(edits: readonly ActiveEdit[], model: OpenedModel): readonly ActiveEdit[] {
+  const hooks = new Set(model.hooks.map(({ name }) => name))
+  const heads = model.spec.n_heads
+  const fit = ({ edit }: ActiveEdit) =>
+    hooks.has(edit.hook) && !(typeof edit.head === 'number' && edit.head >= heads)
+  return edits.every((active) => fit(active) || !active.on)
+    ? edits
+    : edits.map((active) => (fit(active) ? active : { ...active, on: false }))
 }

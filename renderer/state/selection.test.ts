@@ -14,7 +14,15 @@ test('a selection comes back from its address', () => {
     filter: 'induction > .5',
     log: true,
     bos: 'renormalise',
-    ablate: true,
+    edits: [
+      { edit: { hook: 'blocks.5.attn.hook_z', head: 11, op: 'zero' }, on: true, name: null },
+      { edit: { hook: 'blocks.0.hook_resid_pre', pos: 3, op: 'scale', by: 2 }, on: false, name: 'a & b' },
+    ],
+    compare: 'difference',
+    held: { run: 3, head: { layer: 0, head: 2 } },
+    form: 'arcs',
+    also: [4, 9],
+    tool: { corrupt: 'a = b & c', site: 'z' },
     theme: 'dark',
   }
   expect(parseSelection(`#${formatSelection(selection)}`)).toEqual(selection)
@@ -25,8 +33,16 @@ test('an empty address is the empty selection, and the other way round', () => {
   expect(formatSelection(EMPTY)).toBe('')
 })
 
+test('an address from before the stack of edits still ablates its head', () => {
+  expect(parseSelection('#head=L1H3&ablate=zero').edits).toEqual([
+    { edit: { hook: 'blocks.1.attn.hook_z', head: 3, op: 'zero' }, on: true, name: null },
+  ])
+})
+
 test('broken values are left out', () => {
-  const parsed = parseSelection('#run=-3&head=L1&query=x&key=1e9&bos=never&theme=blue&tab=')
+  const parsed = parseSelection(
+    '#run=-3&head=L1&query=x&key=1e9&bos=never&theme=blue&tab=&edits=[{]&held=x.y&also=a.-1&form=cube',
+  )
   expect(parsed).toEqual(EMPTY)
 })
 

@@ -3,12 +3,15 @@
  * `#model=induction-2l&run=3&head=L1H3`. Out: a Selection. Pure; the live store is in store.ts.
  */
 
-export interface HeadId {
-  readonly layer: number
-  readonly head: number
-}
+import { type ActiveEdit, ablateHead, formatEdits, parseEdits } from './edits.ts'
+import { type HeadId, headName, parseHead, sameHead } from './head-name.ts'
+
+export { type HeadId, headName, parseHead, sameHead }
 
 export type BosMode = 'show' | 'hide' | 'renormalise'
+export type Compare = 'both' | 'before' | 'after' | 'difference'
+/** How a pattern is drawn: rows and columns, arcs over the text, or the text itself. */
+export type Form = 'matrix' | 'arcs' | 'text'
 
 export interface Selection {
   readonly model: string | null
@@ -24,8 +27,17 @@ export interface Selection {
   readonly filter: string
   readonly log: boolean
   readonly bos: BosMode
-  /** The selected head's output is set to zero for the prediction in the inspector. */
-  readonly ablate: boolean
+  /** Interventions that act on the prediction, and on the pattern beside it. */
+  readonly edits: readonly ActiveEdit[]
+  /** What the pattern shows where there are two: without and with the edits, or the held head and this one. */
+  readonly compare: Compare
+  /** A head of a run that is kept to be seen beside the selected one. */
+  readonly held: { readonly run: number; readonly head: HeadId } | null
+  readonly form: Form
+  /** Further locked queries: the lists show their mean with the first. */
+  readonly also: readonly number[]
+  /** Settings of single tabs, by name. */
+  readonly tool: Readonly<Record<string, string>>
   /** null: as remembered, else as the system says. */
   readonly theme: 'light' | 'dark' | null
 }
@@ -42,24 +54,13 @@ export const EMPTY: Selection = {
   filter: '',
   log: false,
   bos: 'show',
-  ablate: false,
+  edits: [],
+  compare: 'both',
+  held: null,
+  form: 'matrix',
+  also: [],
+  tool: {},
   theme: null,
-}
-
-/** `L5H1`. */
-export function headName(id: HeadId): string {
-  return `L${id.layer}H${id.head}`
-}
-
-/** Reads `L5H1`, `l5h1` or `5.1`; null for anything else. */
-export function parseHead(text: string): HeadId | null {
-  const match = /^\s*(?:l(\d+)\s*h(\d+)|(\d+)\.(\d+))\s*$/i.exec(text)
-  if (!match) return null
-  return { layer: Number(match[1] ?? match[3]), head: Number(match[2] ?? match[4]) }
-}
-
-export function sameHead(a: HeadId | null, b: HeadId | null): boolean {
-  return a === b || (a !== null && b !== null && a.layer === b.layer && a.head === b.head)
 }
 
 /** The head that an arrow key leads to; null when it is no arrow key. Up is a higher layer. */
@@ -74,6 +75,9 @@ export function walked(
   const keep = (x: number, count: number) => Math.min(count - 1, Math.max(0, x))
   return { layer: keep(from.layer + step[0]!, spec.n_layers), head: keep(from.head + step[1]!, spec.n_heads) }
 }
+
+/** What the names of tab settings begin with in the address. */
+const TOOL = 't.'
 
 /** The hash of a selection, without `#`. Only what differs from EMPTY is written. */
 export function formatSelection(s: Selection): string {
@@ -92,7 +96,12 @@ export function formatSelection(s: Selection): string {
   put('filter', s.filter, EMPTY.filter)
   put('scale', s.log ? 'log' : 'linear', 'linear')
   put('bos', s.bos, EMPTY.bos)
-  put('ablate', s.ablate ? 'zero' : null, null)
+  put('edits', formatEdits(s.edits), null)
+  put('compare', s.compare, EMPTY.compare)
+  put('held', s.held && `${s.held.run}.${headName(s.held.head)}`, null)
+  put('form', s.form, EMPTY.form)
+  put('also', s.also.join('.') || null, null)
+  for (const [name, value] of Object.entries(s.tool)) if (value !== '') out.set(TOOL + name, value)
   put('theme', s.theme, null)
   return out.toString().replaceAll('%2F', '/')
 }
@@ -106,11 +115,12 @@ export function parseSelection(hash: string): Selection {
   }
   const oneOf = <T extends string>(name: string, values: readonly T[]) =>
     values.find((value) => value === given.get(name)) ?? null
+  const head = parseHead(given.get('head') ?? '')
   return {
     model: given.get('model') || null,
     run: whole('run'),
     tab: given.get('tab') || EMPTY.tab,
-    head: parseHead(given.get('head') ?? ''),
+    head,
     query: whole('query'),
     key: whole('key'),
     score: given.get('score') || EMPTY.score,
@@ -118,7 +128,28 @@ export function parseSelection(hash: string): Selection {
     filter: given.get('filter') ?? '',
     log: given.get('scale') === 'log',
     bos: oneOf('bos', ['show', 'hide', 'renormalise']) ?? 'show',
-    ablate: given.get('ablate') === 'zero',
+    edits:
+      given.get('ablate') === 'zero' && head
+        ? [{ edit: ablateHead(head), on: true, name: null }]
+        : parseEdits(given.get('edits')),
+    compare: oneOf('compare', ['both', 'before', 'after', 'difference']) ?? EMPTY.compare,
+    held: parseHeld(given.get('held')),
+    form: oneOf('form', ['matrix', 'arcs', 'text']) ?? EMPTY.form,
+    also: (given.get('also') ?? '')
+      .split('.')
+      .filter((part) => /^\d{1,9}$/.test(part))
+      .map(Number),
+    tool: Object.fromEntries(
+      [...given]
+        .filter(([name]) => name.startsWith(TOOL))
+        .map(([name, value]) => [name.slice(TOOL.length), value]),
+    ),
     theme: oneOf('theme', ['light', 'dark']),
   }
+}
+
+function parseHeld(text: string | null): Selection['held'] {
+  const match = /^(\d{1,9})\.(.+)$/.exec(text ?? '')
+  const head = match && parseHead(match[2]!)
+  return head ? { run: Number(match[1]), head } : null
 }

@@ -102,14 +102,38 @@ export function useHover(): Hover {
 /** Locks a token as the query; again: unlocks. */
 export function toggleQuery(position: number): void {
   const now = getSelection()
-  select(now.query === position && now.key === null ? { query: null } : { query: position, key: null }, {
-    replace: true,
-  })
+  const same = now.query === position && now.key === null && now.also.length === 0
+  select(same ? { query: null } : { query: position, key: null, also: [] }, { replace: true })
+}
+
+/** Adds a token to the locked queries, or takes it out: their rows are averaged. */
+export function toggleAlso(position: number): void {
+  const { query, also } = getSelection()
+  if (query === null) select({ query: position, key: null, also: [] }, { replace: true })
+  else if (position === query) select({ query: also[0] ?? null, also: also.slice(1) }, { replace: true })
+  else select({ also: toggled(also, position) }, { replace: true })
+}
+
+function toggled(also: readonly number[], position: number): number[] {
+  const without = also.filter((i) => i !== position)
+  return without.length < also.length ? without : [...also, position].sort((a, b) => a - b)
+}
+
+/** A setting of a tab, and the way to change it. */
+export function useTool<T extends string>(name: string, initial: T): [T, (next: T) => void] {
+  const value = useSelection((s) => s.tool[name] as T | undefined)
+  return [value ?? initial, (next) => setTool(name, next === initial ? '' : next)]
+}
+
+/** Sets a tab's setting; an empty text is its initial value. */
+export function setTool(name: string, value: string): void {
+  const { [name]: _, ...rest } = getSelection().tool
+  select({ tool: value === '' ? rest : { ...rest, [name]: value } }, { replace: true })
 }
 
 /** Locks a cell; again: unlocks. */
 export function toggleCell(query: number, key: number): void {
   const now = getSelection()
   const same = now.query === query && now.key === key
-  select(same ? { query: null, key: null } : { query, key }, { replace: true })
+  select(same ? { query: null, key: null, also: [] } : { query, key, also: [] }, { replace: true })
 }

@@ -11,7 +11,10 @@ import { VIEWS } from '../index.ts'
 import { Inspector } from '../inspector/inspector.tsx'
 import { Library } from '../library/library.tsx'
 import { TokenStrip } from '../tokens/token-strip.tsx'
+import { EditStack } from './edit-stack.tsx'
 import { Header } from './header.tsx'
+import { KeyMap } from './key-map.tsx'
+import { Palette } from './palette.tsx'
 import { StatusBar } from './status-bar.tsx'
 
 const startedEmpty = getSelection().model === null
@@ -54,7 +57,10 @@ export function Frame() {
           <Inspector />
         </Panel>
       </Group>
+      <EditStack />
       <StatusBar />
+      <Palette />
+      <KeyMap />
     </div>
   )
 }

@@ -1,30 +1,15 @@
-/** Name, where we are, theme, help. */
-import { Popover } from '@base-ui/react/popover'
-import { useSyncExternalStore } from 'react'
+/** Name, where we are, commands, theme, keys. */
 import { useLibrary, useModel, useRun } from '../../api/queries.ts'
-import { helpOpen } from '../../state/desktop.ts'
+import { helpOpen, paletteOpen } from '../../state/desktop.ts'
 import { headName } from '../../state/selection.ts'
 import { useSelection } from '../../state/store.ts'
 import { toggleTheme, useTheme } from '../../state/theme.ts'
-
-const KEYS: readonly (readonly [string, string])[] = [
-  ['← → ↑ ↓', 'walk over the heads (grid in focus); move the locked cell (pattern in focus)'],
-  ['A', 'ablate the head, or undo it'],
-  ['Enter', 'open the head’s pattern'],
-  ['click', 'lock a cell or a token; again: unlock'],
-  ['Shift click', 'on a token: lock it as the key'],
-  ['wheel, drag', 'zoom and move the pattern; 0 fits it'],
-  ['Esc', 'unlock'],
-  ['Ctrl K', 'find a head, or filter them'],
-  ['Ctrl ↵', 'run the prompt that is being typed'],
-]
 
 export function Header() {
   const model = useModel()
   const run = useRun()
   const theme = useTheme()
   const head = useSelection((s) => s.head)
-  const help = useSyncExternalStore(helpOpen.subscribe, helpOpen.get)
   const path = model.data?.path
   const step = model.data?.series.find((s) => s.path === path)?.at
   const parent = useLibrary().data?.models.find((m) => m.series.some((s) => s.path === path))
@@ -47,6 +32,9 @@ export function Header() {
         </span>
       )}
       <span className="spacer" />
+      <button type="button" className="button small palette-button" onClick={() => paletteOpen.set(true)}>
+        Commands <kbd>{/Mac/.test(navigator.platform) ? '⌘' : 'Ctrl'} K</kbd>
+      </button>
       <button
         type="button"
         className="icon-button"
@@ -60,32 +48,15 @@ export function Header() {
           <path d="M8 2.5a5.5 5.5 0 0 1 0 11z" fill="currentColor" />
         </svg>
       </button>
-      <Popover.Root open={help} onOpenChange={(open) => helpOpen.set(open)}>
-        <Popover.Trigger className="icon-button" aria-label="Help" title="Keys and definitions">
-          ?
-        </Popover.Trigger>
-        <Popover.Portal>
-          <Popover.Positioner sideOffset={6} align="end">
-            <Popover.Popup className="help">
-              <Popover.Title className="dialog-title">Keys</Popover.Title>
-              <dl>
-                {KEYS.map(([keys, does]) => (
-                  <div key={keys}>
-                    <dt>
-                      <kbd>{keys}</kbd>
-                    </dt>
-                    <dd>{does}</dd>
-                  </div>
-                ))}
-              </dl>
-              <p className="muted">
-                Rows are queries, columns are keys. L1H3 is layer 1, head 3, counted from 0. Every score shows
-                its definition, n and seed on hover. The address holds the whole state: copy it to come back.
-              </p>
-            </Popover.Popup>
-          </Popover.Positioner>
-        </Popover.Portal>
-      </Popover.Root>
+      <button
+        type="button"
+        className="icon-button"
+        aria-label="Keys"
+        title="Keys (?)"
+        onClick={() => helpOpen.set(true)}
+      >
+        ?
+      </button>
     </header>
   )
 }

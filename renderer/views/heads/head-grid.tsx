@@ -9,6 +9,7 @@ import type { Thumbnails } from '../../api/client.ts'
 import { fetchPattern } from '../../api/patterns.ts'
 import { isDark, weightColor } from '../../charts/color.ts'
 import { ThumbnailSheet } from '../../charts/thumbnail-sheet.tsx'
+import { toggleAblation } from '../../state/edit-history.ts'
 import { formatScore, scoreLabel } from '../../state/rank.ts'
 import { headName, sameHead, walked } from '../../state/selection.ts'
 import { getSelection, select, useSelection } from '../../state/store.ts'
@@ -44,13 +45,14 @@ export function HeadGrid({ spec, heads, thumbnails, score, tiles, matches, pitch
   const walk = (event: KeyboardEvent) => {
     const next = walked(event.key, getSelection().head, spec)
     if (next) {
-      select({ head: next, ablate: false })
+      select({ head: next })
       const tile = event.currentTarget.querySelector<HTMLElement>(`[data-head="${headName(next)}"]`)
       tile?.focus()
     } else if (event.key === 'Enter') select({ tab: 'pattern' })
-    else if (event.key.toLowerCase() === 'a' && !event.ctrlKey && !event.metaKey)
-      select({ ablate: !getSelection().ablate })
-    else return
+    else if (event.key.toLowerCase() === 'a' && !event.ctrlKey && !event.metaKey) {
+      const { head } = getSelection()
+      if (head) toggleAblation(head)
+    } else return
     event.preventDefault()
   }
 
@@ -179,7 +181,7 @@ const Tile = memo(function Tile(props: TileProps) {
       aria-selected={selected}
       aria-label={`${headName({ layer, head })} ${scoreLabel(score)} ${value ? formatScore(value) || 'undefined' : 'not computed'}`}
       title={`${headName({ layer, head })} · ${scoreLabel(score)} ${scoreText(value)}`}
-      onClick={() => select({ head: { layer, head }, ablate: false })}
+      onClick={() => select({ head: { layer, head } })}
       onDoubleClick={() => select({ tab: 'pattern' })}
       onPointerEnter={() => {
         if (run !== null) void fetchPattern(run, layer, head).catch(() => undefined) // only to have it ready

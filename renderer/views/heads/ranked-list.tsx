@@ -25,7 +25,7 @@ export function RankedList({ heads, score }: { heads: readonly HeadScores[]; sco
                 className={on ? 'ranked-row is-selected' : 'ranked-row'}
                 aria-pressed={on}
                 title={`${headName(h)} · ${scoreLabel(score)} ${scoreText(h.scores[score])} · n = ${h.scores[score]?.n ?? 0} sequences`}
-                onClick={() => select({ head: { layer: h.layer, head: h.head }, ablate: false })}
+                onClick={() => select({ head: { layer: h.layer, head: h.head } })}
               >
                 <span className="rank">{i + 1}</span>
                 <span className="head-name">{headName(h)}</span>

@@ -16,7 +16,7 @@ export function HeadBars({ data, scan }: { data: InductionView; scan: ScanReply 
   const pick = useCallback(
     (index: number) => {
       const head = data.heads[index]
-      if (head) select({ head: { layer: head.layer, head: head.head }, ablate: false })
+      if (head) select({ head: { layer: head.layer, head: head.head } })
     },
     [data],
   )

@@ -1,11 +1,14 @@
-/** What the model says after a position: as it is, and with the selected head's output set to zero. */
+/** What the model says after a position: as it is, and with the active edits. */
 import { useQuery } from '@tanstack/react-query'
 import type { OpenedModel, RunDetail } from '../../../core/api/contract.ts'
 import type { TokenView } from '../../../core/checkpoint/types.ts'
 import { api } from '../../api/client.ts'
-import { preciseWeight } from '../../state/format.ts'
-import { type HeadId, headName } from '../../state/selection.ts'
-import { select, useSelection } from '../../state/store.ts'
+import { isActive, toggleAblation } from '../../state/edit-history.ts'
+import { ablateHead, actingEdits, describeEdit } from '../../state/edits.ts'
+import { preciseWeight, signed } from '../../state/format.ts'
+import type { HeadId } from '../../state/selection.ts'
+import { useSelection } from '../../state/store.ts'
+import { AddEdit } from '../frame/add-edit.tsx'
 
 interface Row {
   readonly token: TokenView
@@ -23,21 +26,14 @@ export function Prediction({
   head: HeadId | null
 }) {
   const locked = useSelection((s) => s.query)
-  const ablate = useSelection((s) => s.ablate)
+  const stack = useSelection((s) => s.edits)
   const pos = locked !== null && locked < run.views.length ? locked : run.views.length - 1
-  const wanted = ablate && head !== null
+  const edits = actingEdits(stack)
+  const wanted = edits.length > 0
   const result = useQuery({
-    queryKey: ['ablate', run.id, head?.layer, head?.head, pos],
+    queryKey: ['predict', run.id, pos, JSON.stringify(edits)],
     queryFn: ({ signal }) =>
-      api.predict(
-        {
-          model: model.path,
-          prompt: { ids: run.views.map((v) => v.id) },
-          edits: [{ hook: `blocks.${head!.layer}.attn.hook_z`, head: head!.head, op: 'zero' }],
-          pos,
-        },
-        signal,
-      ),
+      api.predict({ model: model.path, prompt: { ids: run.views.map((v) => v.id) }, edits, pos }, signal),
     enabled: wanted,
     retry: false,
   })
@@ -48,6 +44,8 @@ export function Prediction({
     ? merge(reply.base.top, reply.edited.top)
     : (stored?.top ?? []).map((t, i) => ({ token: stored!.topTokens[i]!, base: t.prob, edited: null }))
   const next = run.views[pos + 1]
+  const without = edits.length === 1 ? describeEdit(edits[0]!) : `with ${edits.length} edits`
+  const ablated = head !== null && isActive(stack, ablateHead(head))
 
   return (
     <section className="prediction" aria-label="Prediction">
@@ -62,7 +60,12 @@ export function Prediction({
       <div className="prediction-heads">
         <span />
         <span>as it is</span>
-        <span className={reply ? 'is-ablated' : 'is-blank'}>{head ? `without ${headName(head)}` : ''}</span>
+        <span
+          className={reply ? 'is-ablated clip' : 'is-blank clip'}
+          title={edits.map(describeEdit).join('\n')}
+        >
+          {wanted ? without : 'with edits'}
+        </span>
       </div>
       <ol className="prediction-list">
         {rows.slice(0, 6).map((row) => (
@@ -86,21 +89,23 @@ export function Prediction({
           )}
         </p>
       )}
-      {result.isError && (
+      {wanted && result.isError && (
         <p className="problem" role="alert">
           {result.error.message}
         </p>
       )}
       <button
         type="button"
-        className={ablate ? 'button toggle is-on' : 'button toggle'}
-        aria-pressed={ablate}
+        className={ablated ? 'button toggle is-on' : 'button toggle'}
+        aria-pressed={ablated}
         disabled={head === null}
         title="Sets the head's output (hook_z) to zero at every position and predicts again. Zero ablation is off-distribution: read the direction, not the exact size."
-        onClick={() => select({ ablate: !ablate })}
+        onClick={() => head && toggleAblation(head)}
       >
-        {ablate ? 'Undo ablation' : 'Ablate this head'}
+        {ablated ? 'Undo ablation' : 'Ablate this head'}
+        <kbd>A</kbd>
       </button>
+      <AddEdit model={model} />
     </section>
   )
 }
@@ -138,10 +143,6 @@ function merge(
     rows.set(t.token.id, { token: t.token, base: rows.get(t.token.id)?.base ?? null, edited: t.prob })
   }
   return [...rows.values()]
-}
-
-function signed(x: number): string {
-  return `${x < 0 ? '−' : '+'}${Math.abs(x).toFixed(3)}`
 }
 
 /** The smallest probability of a list: whatever is not in it has less. */

@@ -35,7 +35,7 @@ function HeadStrip() {
     const next = walked(event.key, getSelection().head, spec)
     if (!next) return
     event.preventDefault()
-    select({ head: next, ablate: false })
+    select({ head: next })
     event.currentTarget.querySelector<HTMLElement>(`[data-head="${headName(next)}"]`)?.focus()
   }
 
@@ -64,7 +64,7 @@ function HeadStrip() {
                   aria-label={`Show ${headName({ layer, head })}`}
                   title={`${headName({ layer, head })} · ${scoreLabel(score)} ${formatScore(value) || '–'}`}
                   tabIndex={on ? 0 : -1}
-                  onClick={() => select({ head: { layer, head }, ablate: false })}
+                  onClick={() => select({ head: { layer, head } })}
                   onPointerEnter={() => {
                     if (run !== null) void fetchPattern(run, layer, head).catch(() => undefined) // to have it ready
                   }}

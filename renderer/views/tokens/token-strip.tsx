@@ -8,7 +8,15 @@ import { useJobOn } from '../../api/jobs.ts'
 import { rowOf } from '../../api/pattern.ts'
 import { useInduction, useModel, usePattern, useRun } from '../../api/queries.ts'
 import { isDark, rampPosition, weightColor } from '../../charts/color.ts'
-import { getSelection, hover, select, setHover, toggleQuery, useSelection } from '../../state/store.ts'
+import {
+  getSelection,
+  hover,
+  select,
+  setHover,
+  toggleAlso,
+  toggleQuery,
+  useSelection,
+} from '../../state/store.ts'
 import { type Theme, useTheme } from '../../state/theme.ts'
 import { PromptEditor } from './prompt-editor.tsx'
 
@@ -40,7 +48,7 @@ export function TokenStrip() {
           <div className="strip-side">
             <button
               type="button"
-              className="button small"
+              className="button small edit-prompt"
               onClick={() => setEditing(true)}
               disabled={!model.data}
             >
@@ -145,8 +153,10 @@ const TokenList = memo(function TokenList({ run, pairs }: { run: RunDetail; pair
               title={`${i} · id ${view.id}${surprise}${repeats.has(i) ? ' · occurred before' : ''}`}
               onClick={(event) => {
                 const locked = getSelection().query
+                if (event.ctrlKey || event.metaKey) return toggleAlso(i)
                 if (event.shiftKey && locked !== null && i <= locked) select({ key: i }, { replace: true })
                 else toggleQuery(i)
+                return undefined
               }}
               onPointerEnter={() => setHover(i, null)}
             >

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest'
+import {
+  ablateHead,
+  actingEdits,
+  describeEdit,
+  formatEdits,
+  knockOut,
+  movedEdit,
+  parseEdits,
+  withEdit,
+  withoutEdit,
+} from './edits.ts'
+
+const zero = ablateHead({ layer: 1, head: 3 })
+const cut = knockOut({ layer: 1, head: 7 }, 36, 7)
+
+describe('active edits', () => {
+  it('adds once, switches on again, moves and takes out', () => {
+    const two = withEdit(withEdit([], zero), cut)
+    expect(withEdit(two, { op: 'zero', head: 3, hook: zero.hook })).toHaveLength(2) // the order of keys says nothing
+    const off = two.map((active, i) => ({ ...active, on: i === 1 }))
+    expect(actingEdits(off)).toEqual([cut])
+    expect(actingEdits(withEdit(off, zero))).toEqual([zero, cut])
+    expect(movedEdit(two, 1, -1).map((a) => a.edit)).toEqual([cut, zero])
+    expect(movedEdit(two, 0, -1)).toEqual(two)
+    expect(withoutEdit(two, zero).map((a) => a.edit)).toEqual([cut])
+  })
+
+  it('says what an edit does', () => {
+    expect(describeEdit(zero)).toBe('zero L1H3')
+    expect(describeEdit(cut)).toBe('cut L1H7 36→7')
+    expect(describeEdit({ hook: 'blocks.0.hook_resid_pre', pos: 5, op: 'zero' })).toBe(
+      'zero L0 resid_pre at 5',
+    )
+    expect(describeEdit({ hook: 'blocks.2.hook_mlp_out', op: 'scale', by: 0.5 })).toBe('× 0.5 L2 mlp_out')
+    expect(describeEdit({ hook: 'blocks.2.attn.hook_z', op: 'zero' })).toBe('zero L2 z')
+    expect(describeEdit({ hook: 'hook_embed', op: 'set', from: { run: 3 }, pos: '2:4' })).toBe(
+      'set from run 3 hook_embed at 2:4',
+    )
+  })
+
+  it('survives the address; what is no edit is left out', () => {
+    const stack = [
+      { edit: zero, on: false, name: 'the copier' },
+      { edit: cut, on: true, name: null },
+    ]
+    expect(parseEdits(formatEdits(stack))).toEqual(stack)
+    expect(formatEdits([])).toBeNull()
+    expect(parseEdits('[{"hook":3,"op":"zero"},{"hook":"x","op":"boil"},null,7]')).toEqual([])
+    expect(parseEdits('not json')).toEqual([])
+  })
+})
