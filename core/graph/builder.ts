@@ -101,7 +101,7 @@ export function createBuilder(prefix: string, edited: ReadonlySet<string> = new 
   const known = new Map<string, readonly Axis[]>()
   let counter = 0
   const fresh = (stem: string) => `${stem}_${counter++}`
-  const valueOf = (id: string, axes: readonly Axis[]): Value => {
+  const typed = (id: string, axes: readonly Axis[]): Value => {
     known.set(id, axes)
     return { id, axes }
   }
@@ -110,18 +110,18 @@ export function createBuilder(prefix: string, edited: ReadonlySet<string> = new 
     edited,
     input(name, dtype, axes) {
       inputs.set(name, { name, dtype, rank: axes.length })
-      return valueOf(name, axes)
+      return typed(name, axes)
     },
     weight(tensor, axes, rows) {
       const id = rows ? `${tensor}[${rows[0]}:${rows[1]}]` : tensor
       weights.set(id, { id, tensor, rows: rows ?? null })
-      return valueOf(id, axes)
+      return typed(id, axes)
     },
     floats(values, axes) {
       const id = fresh('f')
       const shape = axes.length === 0 ? [] : [values.length]
       constants.push({ id, dtype: 'f32', shape, data: Float32Array.from(values) })
-      return valueOf(id, axes)
+      return typed(id, axes)
     },
     ints(values) {
       const id = fresh('i')
@@ -132,7 +132,7 @@ export function createBuilder(prefix: string, edited: ReadonlySet<string> = new 
       return builder.ops(op, ins, [axes], options)[0]!
     },
     ops(op, ins, axes, options) {
-      const outs = axes.map((a) => valueOf(fresh(op), a))
+      const outs = axes.map((a) => typed(fresh(op), a))
       nodes.push({
         op,
         domain: options?.domain ?? '',
@@ -144,7 +144,7 @@ export function createBuilder(prefix: string, edited: ReadonlySet<string> = new 
     },
     hook(name, value) {
       const full = prefix + name
-      const out = valueOf(fresh('hook'), value.axes)
+      const out = typed(fresh('hook'), value.axes)
       nodes.push({
         op: full,
         domain: 'hook',
