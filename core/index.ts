@@ -1,9 +1,16 @@
 /** Headscope's scripting API: everything that the app and the command line do is a call here. */
 
+export { windowsOf } from './analysis/batches.ts'
+export { type CorpusEdge, type CorpusHead, type CorpusOptions, headsOverCorpus } from './analysis/corpus.ts'
+export * from './analysis/relation.ts'
+export { RELATION_EXAMPLE } from './analysis/relation-example.ts'
 export { type RepeatPair, repeatPairs } from './analysis/repeats.ts'
 export { type ScanOptions, scanHeads } from './analysis/scan.ts'
 export { SCORES } from './analysis/scores/index.ts'
 export type { AnyScore } from './analysis/scores/score.ts'
+export { findSpans, type SpanHead, type SpanItem, type SpanOptions, type Spans } from './analysis/spans.ts'
+export { FLOW, flow, type LayerPattern, ROLLOUT, rollout, type SummaryOptions } from './analysis/summaries.ts'
+export { TOKEN_CLASSES, tokenClass } from './analysis/token-classes.ts'
 export * from './analysis/types.ts'
 export { type Check, type Verified, type VerifyOptions, verify } from './analysis/verify/index.ts'
 export * from './checkpoint/index.ts'
@@ -35,6 +42,7 @@ export {
   patch,
 } from './intervene/patch.ts'
 export { type PathCell, type PathOptions, type PathPatched, pathPatch } from './intervene/path.ts'
+export { SPAN_EFFECT, type SpanEffect, type SpanEffectOptions, spanEffects } from './intervene/span-effect.ts'
 export type * from './intervene/types.ts'
 export { backward, type GradientRequest, type Gradients } from './run/backward.ts'
 export type { Generated, GenerateOptions } from './run/generate.ts'
