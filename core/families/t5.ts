@@ -39,6 +39,8 @@ const CONFIG = z.object({
   pad_token_id: tokenId().default(0),
   decoder_start_token_id: tokenId().nullish(),
   tie_word_embeddings: flag().default(true),
+  // Written by transformers 5, which keeps it apart from tied weights; before, untied meant unscaled.
+  scale_decoder_outputs: flag().nullish(),
 })
 
 const EMBEDDING = 'shared.weight'
@@ -79,7 +81,10 @@ function read(config: RawConfig): FamilyModel {
     positional: 'relative',
     norm: { kind: 'rms', eps: c.layer_norm_epsilon },
     tied: c.tie_word_embeddings,
-    logits: { scale: c.tie_word_embeddings ? c.d_model ** -0.5 : 1, softcap: null },
+    logits: {
+      scale: (c.scale_decoder_outputs ?? c.tie_word_embeddings) ? c.d_model ** -0.5 : 1,
+      softcap: null,
+    },
     stacks: [
       stack('encoder', false, c.num_layers),
       stack('decoder', true, c.num_decoder_layers ?? c.num_layers),

@@ -107,7 +107,11 @@ export function openStore(path: string, options: ConnectOptions = {}): Store {
       ...info,
       provenance: run.provenance,
       warnings: run.warnings,
-      items: run.items.map((item, i) => ({ ...items?.[i], ids: item.ids })),
+      items: run.items.map((item, i) => ({
+        ...(item.source ? { source: { ids: item.source } } : {}),
+        ...items?.[i],
+        ids: item.ids,
+      })),
     })
     try {
       for (const hook of run.captured) writer.write(hook, run.get(hook))

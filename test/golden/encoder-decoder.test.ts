@@ -1,0 +1,182 @@
+/**
+ * Encoder–decoders beyond the larger reference checkpoints (make.py): Marian with one vocabulary and with two, a scaled
+ * BART, a gated T5 with its own unembedding; sources of unequal length, gradients, greedy tokens, and what is refused.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { bucketOf } from '../../core/graph/relative-bias.ts'
+import { type Edit, type Model, openModel, verify } from '../../core/index.ts'
+import { backward } from '../../core/run/backward.ts'
+import { resolveEdits } from '../../core/run/edits.ts'
+import type { ResolvedMetric } from '../../core/run/metrics.ts'
+import { baseRun, restart } from '../../core/run/restart.ts'
+import { openStore } from '../../core/store/capture-store.ts'
+import { FIXTURES, idRows, readGolden, relativeError } from '../support/golden.ts'
+
+const FOLDER = join(FIXTURES, 'encoder-decoder')
+const CASES = ['marian-shared', 'marian-two-vocabularies', 'bart-scaled', 't5-gated-untied']
+
+describe.each(CASES)('%s', (name) => {
+  const golden = readGolden('encoder-decoder', name, 'golden.safetensors')
+  const mask = idRows(golden.get('attention_mask')!)
+  const ids = idRows(golden.get('input_ids')!).map((row, item) => row.filter((_, i) => mask[item]![i] === 1))
+  const decoderIds = idRows(golden.get('decoder_input_ids')!)
+  const hooks = [...golden.keys()].filter((key) => /^(encoder|decoder)\./.test(key))
+  let model: Model
+  beforeAll(async () => {
+    model = await openModel(join(FOLDER, name))
+  })
+  afterAll(() => model?.close())
+
+  test('hooks and logits, with sources of unequal length', async () => {
+    const run = await model.run(ids, { decoderIds, capture: [...hooks, 'logits'] })
+    expect(hooks.length).toBeGreaterThan(10)
+    for (const hook of [...hooks, 'logits']) {
+      const ours = run.get(hook).data
+      const reference = golden.get(hook)!.data as Float32Array
+      // The reference computes something at padded positions of the encoder; ours holds 0 there.
+      const end = hook.startsWith('encoder.') ? ours.length / 2 : ours.length
+      expect(relativeError(ours.subarray(0, end), reference.subarray(0, end)), hook).toBeLessThan(1e-4)
+    }
+    expect(run.items[1]!.ids).toEqual(decoderIds[1])
+    expect(run.items[1]!.source).toEqual(ids[1])
+  })
+
+  test('gradients through the decoder, the memory and the encoder', async () => {
+    const metric: ResolvedMetric = {
+      kind: 'logit_diff',
+      item: 0,
+      positions: [decoderIds[0]!.length - 1],
+      answer: 5,
+      wrong: 9,
+      targets: [],
+    }
+    for (const saveBudget of [1e9, 0]) {
+      const { grads } = await backward(model.engine(), ids, { metric, hooks, decoderIds, saveBudget })
+      for (const hook of hooks) {
+        const reference = golden.get(`grad.${hook}`)!
+        expect(grads.get(hook)!.shape, hook).toEqual(reference.shape)
+        const error = relativeError(grads.get(hook)!.data, reference.data as Float32Array)
+        expect(error, hook).toBeLessThan(2e-4)
+      }
+    }
+  })
+
+  test('greedy tokens, the encoder run once', async () => {
+    for (const [item, own] of decoderIds.entries()) {
+      const made = await model.generate(ids[item]!, { decoderIds: own, max: 8 })
+      expect(made.ids).toEqual(idRows(golden.get('greedy_ids')!)[item])
+      expect(made.promptIds).toEqual(own)
+      expect(made.sourceIds).toEqual(ids[item])
+    }
+  })
+
+  test('verify', async () => {
+    expect(await verify(model)).toMatchObject({ ok: true })
+  })
+
+  test('a small score budget: rows in chunks give the same', async () => {
+    const whole = await model.run(ids, { decoderIds, capture: ['decoder.*', 'logits'] })
+    const small = await openModel(join(FOLDER, name), { scoreBudget: 4 * 2 * 4 * 9 * 2 })
+    const chunked = await small.run(ids, { decoderIds, capture: ['decoder.*', 'logits'] })
+    for (const hook of whole.captured)
+      expect(relativeError(chunked.get(hook).data, whole.get(hook).data), hook).toBeLessThan(1e-5)
+    await small.close()
+  })
+
+  test('restarts in the encoder and in the decoder give what a whole edited run gives', async () => {
+    const engine = model.engine()
+    const base = await baseRun(engine, ids, undefined, decoderIds)
+    const places: { edit: Edit; stack?: 'encoder'; layer: number; pos: number }[] = [
+      {
+        edit: { hook: 'encoder.blocks.1.attn.hook_z', head: 1, op: 'zero' },
+        stack: 'encoder',
+        layer: 1,
+        pos: 0,
+      },
+      { edit: { hook: 'decoder.blocks.1.cross_attn.hook_z', head: 2, op: 'zero' }, layer: 1, pos: 0 },
+      { edit: { hook: 'decoder.blocks.2.cross_attn.hook_k', pos: 3, op: 'scale', by: 2 }, layer: 2, pos: 0 },
+      { edit: { hook: 'decoder.blocks.1.hook_resid_pre', pos: 5, op: 'scale', by: 3 }, layer: 1, pos: 5 },
+    ]
+    for (const { edit, ...place } of places) {
+      const hook = 'decoder.blocks.2.hook_resid_post'
+      const whole = (await model.run(ids, { decoderIds, edits: [edit], capture: [hook] })).get(hook)
+      const edits = await resolveEdits([edit], {
+        spec: model.spec,
+        hooks: model.hooks,
+        lengths: base.lengths,
+        sourceLengths: base.source!.lengths,
+        total: decoderIds[0]!.length,
+        source: () => Promise.reject(new Error('no source')),
+      })
+      const resid = (await restart(engine, base, { ...place, edits })).get('resid')!
+      const [, rows, width] = whole.shape as [number, number, number]
+      const tail = Float32Array.from(
+        [0, 1].flatMap((item) => [
+          ...whole.data.subarray((item * rows + place.pos) * width, (item + 1) * rows * width),
+        ]),
+      )
+      expect(relativeError(resid.data, tail), edit.hook).toBeLessThan(1e-5)
+    }
+    const missed = await resolveEdits([places[0]!.edit], {
+      spec: model.spec,
+      hooks: model.hooks,
+      lengths: base.lengths,
+      sourceLengths: base.source!.lengths,
+      total: decoderIds[0]!.length,
+      source: () => Promise.reject(new Error('no source')),
+    })
+    await expect(restart(engine, base, { layer: 0, pos: 0, edits: missed })).rejects.toThrow('before layer 0')
+  })
+
+  test('what does not fit is refused in a sentence', async () => {
+    const cross = 'decoder.blocks.0.cross_attn.hook_attn_scores'
+    const refuses = (edit: Edit, message: string) =>
+      expect(model.run(ids, { decoderIds, edits: [edit] })).rejects.toThrow(message)
+    await refuses({ hook: cross, query: 2, op: 'set', value: '-inf' }, 'without any key')
+    await refuses({ hook: cross, key: 11, op: 'set', value: '-inf' }, 'There is no key 11')
+    await refuses({ hook: 'blocks.0.attn.hook_z', op: 'zero' }, 'matches no hook')
+    await expect(model.run(ids, { decoderIds: [[1]] })).rejects.toThrow('one decoder text for each')
+    await expect(model.run([[999]])).rejects.toThrow('encoder text holds the id 999')
+    expect((await model.run(ids)).items[0]!.ids).toEqual([model.spec.encoderDecoder!.start])
+  })
+
+  test('patterns of encoder, decoder and cross-attention are stored with their sequences', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'headscope-source-'))
+    const store = openStore(join(folder, 'work.db'))
+    const run = await model.run(ids, { decoderIds, capture: ['*hook_pattern'] })
+    const id = store.save(run)
+    expect(store.run(id).itemList.map((item) => item.source?.ids)).toEqual(ids)
+    const hook = 'decoder.blocks.1.cross_attn.hook_pattern'
+    expect(store.patternBytes(id, 1, hook, 2)).toMatchObject({
+      shape: [decoderIds[1]!.length, ids[1]!.length],
+      querySequence: 'main',
+      keySequence: 'source',
+    })
+    const [, , queries, keys] = run.get(hook).shape as [number, number, number, number]
+    const stored = store.pattern(id, 0, hook, 2)
+    expect(stored.shape).toEqual([queries, keys])
+    const own = run.get(hook).data.subarray(2 * queries * keys, 3 * queries * keys)
+    expect(relativeError(stored.data, own)).toBeLessThan(1e-3)
+    store.close()
+    rmSync(folder, { recursive: true })
+  })
+})
+
+describe('buckets of T5', () => {
+  // T5Attention._relative_position_bucket of transformers 5.24.0
+  test.each([
+    [false, 32, 128, -140, 15],
+    [false, 32, 128, -16, 10],
+    [false, 32, 128, 7, 23],
+    [false, 32, 128, 64, 30],
+    [true, 32, 128, -32, 21],
+    [true, 32, 128, 3, 0],
+    [true, 12, 64, -64, 11],
+    [false, 6, 9, -2, 1],
+  ])('causal %s, %i buckets up to %i: distance %i', (causal, buckets, maxDistance, distance, expected) => {
+    expect(bucketOf(distance, { buckets, maxDistance }, causal)).toBe(expected)
+  })
+})
