@@ -3,18 +3,10 @@
  * there is none. Electron's own installer fetches it once; a failure is remembered, so that later starts do not wait.
  */
 import { spawn } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { makeFolder } from '../core/checkpoint/files.ts'
 
 export type ElectronBinary =
   | { readonly path: string }
@@ -137,7 +129,7 @@ function remembered(file: string): { version: string; reason: string } | null {
 
 function remember(file: string, failure: { version: string; reason: string }): void {
   try {
-    mkdirSync(dirname(file), { recursive: true })
+    makeFolder(dirname(file))
     writeFileSync(file, JSON.stringify(failure))
   } catch {
     // A folder that cannot be written to only costs another try next time.

@@ -129,7 +129,7 @@ function open(path: string): void {
   else toOpen.push(path)
 }
 
-/** The folders among arguments; a file means the folder that holds it. */
+/** The checkpoints among arguments: folders and GGUF files; another file means the folder that holds it. */
 function foldersIn(args: readonly string[], base: string): string[] {
   return args
     .filter((arg) => arg !== '' && !arg.startsWith('-'))
@@ -137,6 +137,6 @@ function foldersIn(args: readonly string[], base: string): string[] {
     .flatMap((path) => {
       const found = statSync(path, { throwIfNoEntry: false })
       if (!found || path === paths.root || path.startsWith(paths.shell)) return []
-      return [found.isDirectory() ? path : dirname(path)]
+      return [found.isDirectory() || /\.gguf$/i.test(path) ? path : dirname(path)]
     })
 }

@@ -1,6 +1,7 @@
 /** Size and place of the window, kept in a JSON file. A place that is on no screen any more is forgotten. */
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { makeFolder } from '../core/checkpoint/files.ts'
 
 export interface Bounds {
   readonly x: number
@@ -35,7 +36,7 @@ export function readWindowState(file: string, screens: readonly Bounds[]): Windo
 
 /** Keeps the state, whole or not at all. */
 export function writeWindowState(file: string, state: WindowState): void {
-  mkdirSync(dirname(file), { recursive: true })
+  makeFolder(dirname(file))
   writeFileSync(`${file}.tmp`, JSON.stringify(state))
   renameSync(`${file}.tmp`, file)
 }

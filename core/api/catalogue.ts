@@ -3,8 +3,9 @@
  * list of recent folders in the data folder. Out: what to show and what to open. Costs a few directory reads.
  */
 import { readdirSync, statSync } from 'node:fs'
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { readFile, rename, writeFile } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import { makeFolder } from '../checkpoint/files.ts'
 import { isCheckpointFolder, listMembers } from '../checkpoint/series.ts'
 import { HeadscopeError } from '../errors.ts'
 import type { LibraryModel } from './contract.ts'
@@ -108,7 +109,7 @@ export function createCatalogue({ bundledDir, library, dataDir }: CatalogueOptio
       const old = await readRecents(recentsFile)
       if (old[0] === folder) return
       const list = [folder, ...old.filter((other) => other !== folder)].slice(0, KEPT)
-      await mkdir(dataDir, { recursive: true })
+      makeFolder(dataDir)
       // Written beside and renamed, so that a crash leaves the old list or the new one.
       const draft = `${recentsFile}.${process.pid}.tmp`
       await writeFile(draft, JSON.stringify(list, null, 2))

@@ -2,9 +2,10 @@
  * The folder where working copies and hashes are kept. Everything in it can be made again.
  * Place: $HEADSCOPE_CACHE, else the platform's cache folder.
  */
-import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { readdirSync, rmSync, statSync } from 'node:fs'
 import { homedir, platform } from 'node:os'
 import { join } from 'node:path'
+import { makeFolder } from './files.ts'
 import { writeError } from './safetensors-write.ts'
 
 const PARTS = { weights: 'weights', hashes: 'hashes' } as const
@@ -21,11 +22,7 @@ export function defaultCacheDir(env: NodeJS.ProcessEnv = process.env, system: st
 /** A part of the cache, made if it is not there. @throws HeadscopeError when it cannot be made */
 export function cachePart(cacheDir: string, part: keyof typeof PARTS): string {
   const folder = join(cacheDir, PARTS[part])
-  try {
-    mkdirSync(folder, { recursive: true })
-  } catch (error) {
-    throw writeError(folder, error)
-  }
+  makeFolder(folder)
   return folder
 }
 

@@ -1,10 +1,20 @@
 /**
- * Files of a checkpoint folder, opened without trust: links are resolved, pipes and devices are never opened.
+ * Files of a checkpoint folder, opened without trust: links are resolved, pipes and devices are never opened. Folders
+ * that we write to are made here too.
  * In: paths. Out: facts, bytes and texts, or one sentence that names the file.
  */
-import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, statSync } from 'node:fs'
-import { basename, join } from 'node:path'
-import { HeadscopeError } from '../errors.ts'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  realpathSync,
+  statSync,
+} from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { type ErrorCode, HeadscopeError } from '../errors.ts'
 import { JsonError, parseJson } from './json.ts'
 
 /** Largest JSON file that is read into memory: tokenizers reach some 30 MB. */
@@ -32,6 +42,56 @@ export function fileError(label: string, error: unknown): HeadscopeError {
   const why = REASONS.get(code) ?? `cannot be read (${code || String(error)})`
   const kind = code === 'ENOENT' || code === 'ENOTDIR' ? 'not-found' : 'bad-checkpoint'
   return new HeadscopeError(kind, `${label} ${why}; check the folder or download it again.`, { cause: error })
+}
+
+/**
+ * Makes a folder and those above it that are missing, one level at a time: Node's own `recursive` never returns for a
+ * path that no folder can have, such as one below /proc.
+ * @throws HeadscopeError `code` (or 'no-space') naming the folder and the level that cannot be made
+ */
+export function makeFolder(path: string, code: ErrorCode = 'bad-request'): void {
+  const missing: string[] = []
+  let folder = resolve(path)
+  try {
+    for (;;) {
+      const facts = statSync(folder, { throwIfNoEntry: false })
+      if (facts?.isDirectory()) break
+      if (facts) throw Object.assign(new Error(`${folder} is a file`), { code: 'ENOTDIR' })
+      missing.push(folder)
+      if (dirname(folder) === folder) break
+      folder = dirname(folder)
+    }
+    while (missing.length > 0) {
+      folder = missing.pop()!
+      makeLevel(folder)
+    }
+  } catch (error) {
+    const full = ['ENOSPC', 'EDQUOT'].includes(systemCode(error))
+    const why = full ? 'the disk is full' : (MAKING.get(systemCode(error)) ?? systemCode(error))
+    throw new HeadscopeError(
+      full ? 'no-space' : code,
+      `The folder ${resolve(path)} cannot be made (${folder}: ${why}); choose a place that you may write to.`,
+      { cause: error },
+    )
+  }
+}
+
+const MAKING = new Map([
+  ['EACCES', 'you may not write there'],
+  ['EPERM', 'you may not write there'],
+  ['EROFS', 'this disk can only be read'],
+  ['ENOENT', 'no folder can be made there'],
+  ['ENOTDIR', 'a part of the path is a file'],
+  ['ENAMETOOLONG', 'the name is too long for this system'],
+])
+
+function makeLevel(folder: string): void {
+  try {
+    mkdirSync(folder)
+  } catch (error) {
+    // Another process may have made it at the same moment.
+    if (systemCode(error) !== 'EEXIST' || !statSync(folder).isDirectory()) throw error
+  }
 }
 
 /** A readable regular file: `fd` must be closed by the caller. */

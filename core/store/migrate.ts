@@ -10,7 +10,6 @@ import {
   existsSync,
   fstatSync,
   linkSync,
-  mkdirSync,
   openSync,
   readFileSync,
   readSync,
@@ -20,6 +19,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
+import { makeFolder } from '../checkpoint/files.ts'
 import { HeadscopeError } from '../errors.ts'
 import { damaged } from './problem.ts'
 
@@ -40,7 +40,7 @@ const PAGE_SIZE = 8192
  */
 export function createIfMissing(path: string): void {
   if (existsSync(path) && statSync(path).size > 0) return
-  mkdirSync(dirname(path), { recursive: true })
+  makeFolder(dirname(path), 'bad-store')
   accessSync(dirname(path), constants.W_OK) // said better than SQLite does
   const fresh = `${path}.new-${process.pid}-${randomBytes(4).toString('hex')}`
   try {
