@@ -2,6 +2,12 @@
 
 export { windowsOf } from './analysis/batches.ts'
 export { type CorpusEdge, type CorpusHead, type CorpusOptions, headsOverCorpus } from './analysis/corpus.ts'
+export {
+  type HeadSummary,
+  type PatternSummaries,
+  type PatternSummaryOptions,
+  summarisePatterns,
+} from './analysis/pattern-summary.ts'
 export * from './analysis/relation.ts'
 export { RELATION_EXAMPLE } from './analysis/relation-example.ts'
 export { type RepeatPair, repeatPairs } from './analysis/repeats.ts'
@@ -45,6 +51,7 @@ export { type PathCell, type PathOptions, type PathPatched, pathPatch } from './
 export { SPAN_EFFECT, type SpanEffect, type SpanEffectOptions, spanEffects } from './intervene/span-effect.ts'
 export type * from './intervene/types.ts'
 export { backward, type GradientRequest, type Gradients } from './run/backward.ts'
+export { estimateRun, type PatternKeeping, type RunEstimate, refuseUnlessFits } from './run/estimate.ts'
 export type { Generated, GenerateOptions } from './run/generate.ts'
 export { type Metric, metricValue, type ResolvedMetric, resolveMetric } from './run/metrics.ts'
 export { type Model, type OpenOptions, openModel } from './run/model.ts'

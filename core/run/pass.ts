@@ -61,6 +61,11 @@ export interface Pass {
   readonly keepBorders?: boolean
   readonly signal?: AbortSignal | undefined
   readonly onTensor?: ((hook: HookInfo, tensor: Tensor) => void | Promise<void>) | undefined
+  /**
+   * Takes captures with a query axis chunk by chunk [batch, head, rows, keys], so that no whole pattern is in memory;
+   * they then do not come through onTensor.
+   */
+  readonly onRows?: ((hook: HookInfo, rows: Tensor, window: Window) => void | Promise<void>) | undefined
   /** Forward values that a backward pass will read, and who takes them; blocks then run unchunked. */
   readonly saving?: Saving | undefined
   /** Called with the number of blocks done, those of the encoder first. */
@@ -232,6 +237,10 @@ async function runBlock(
       saving,
     )
     if (saving) pass.saving!.take(segment, outputs)
+    for (const hook of hooks.filter((wanted) => streamed(pass, wanted))) {
+      await pass.onRows!(hook, { ...asFloats(outputs.get(hook.name)!), axes: hook.axes }, window)
+      outputs.delete(hook.name)
+    }
     if (needsKeyValues) past = { k: asFloats(outputs.get('k')!), v: asFloats(outputs.get('v')!) }
     chunks.push({ window: { ...window, start: first, keys: window.keys }, outputs })
   }
@@ -240,13 +249,20 @@ async function runBlock(
     const pieces = chunks.map(({ window, outputs }) => ({ window, value: asFloats(outputs.get(part)!) }))
     return [part, assemble(pieces, axes, whole, 0)] as const
   })
-  const wanted = engine.hooks.filter((hook) => hook.segment === segment && pass.wanted.has(hook.name))
+  const wanted = engine.hooks.filter(
+    (hook) => hook.segment === segment && pass.wanted.has(hook.name) && !streamed(pass, hook),
+  )
   const captured = wanted.map((hook) => {
     const pieces = chunks.map(({ window, outputs }) => ({ window, value: asFloats(outputs.get(hook.name)!) }))
     const empty = hook.name.endsWith('hook_attn_scores') ? Number.NEGATIVE_INFINITY : 0
     return [hook, { ...assemble(pieces, hook.cut, whole, empty), axes: hook.axes }] as const
   })
   return { state: new Map(next), keyValues: pass.keepKeyValues ? past : undefined, captured }
+}
+
+/** Whether a capture goes out chunk by chunk: scores and patterns, where somebody takes their rows. */
+function streamed(pass: Pass, hook: HookInfo): boolean {
+  return pass.onRows !== undefined && hook.axes.includes('query')
 }
 
 /** Rows 0 … start - 1 of a layer's keys and values; none at the start. */
