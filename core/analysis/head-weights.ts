@@ -4,6 +4,8 @@
  * and the gain of the norm before them. Read by sending the identity through the block's own projection, which is exact
  * in float32; cost d_model² · heads · d_head multiplications and as much memory as the matrices.
  */
+
+import { HeadscopeError } from '../errors.ts'
 import type { Graph } from '../graph/builder.ts'
 import { blockHook } from '../graph/hook-names.ts'
 import { decoderOf } from '../graph/model-spec.ts'
@@ -31,6 +33,11 @@ export interface HeadWeights {
 
 /** The heads' matrices of one block. */
 export async function headWeights(engine: Engine, layer: number): Promise<HeadWeights> {
+  if (engine.model.spec.encoderDecoder)
+    throw new HeadscopeError(
+      'unsupported',
+      `Heads of the family ${engine.model.spec.family} are not taken apart: its decoder also reads an encoder; run, ablate, patch and attribute work.`,
+    )
   const spec = decoderOf(engine.model.spec).layers[layer]!
   const [q, k, v] = await Promise.all(
     (['q', 'k', 'v'] as const).map((letter) => projection(engine, layer, letter)),

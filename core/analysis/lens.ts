@@ -19,7 +19,7 @@ import { slice } from '../run/dense.ts'
 import { runSegment, type Variant } from '../run/engine.ts'
 import type { Model } from '../run/model.ts'
 import { runPass, throwIfCancelled } from '../run/pass.ts'
-import { checkPrompts, checkTokenTypes, rightPad } from '../run/prompts.ts'
+import { batchOf, checkBatch, checkTokenTypes, rightPad, sourceOf } from '../run/prompts.ts'
 import { stateInput } from '../run/segments.ts'
 import { asFloats, type Feed } from '../run/session.ts'
 import type { TopToken } from '../run/types.ts'
@@ -39,6 +39,8 @@ export interface LensOptions {
   /** A token whose rank and probability are wanted in every cell. */
   readonly answer?: number
   readonly tokenTypes?: readonly (readonly number[])[]
+  /** The decoder's own texts, where the prompts are its encoder's; its layers are the rows then. */
+  readonly decoderIds?: readonly (readonly number[])[]
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: Progress) => void
   /** Takes full logits [batch, pos, d_vocab] of each wanted layer, every position, padding 0. */
@@ -71,12 +73,14 @@ export interface Lens {
 /** Throws what a run throws, and `bad-request` for a layer, position or answer that is not there. */
 export async function logitLens(
   model: Model,
-  prompts: readonly (readonly number[])[],
+  texts: readonly (readonly number[])[],
   options: LensOptions = {},
 ): Promise<Lens> {
   const { spec } = model
   const engine = model.engine()
-  const warnings = checkPrompts(prompts, spec)
+  const batch = batchOf(spec, texts, options.decoderIds)
+  const warnings = checkBatch(batch, spec)
+  const prompts = batch.main
   checkTokenTypes(options.tokenTypes, prompts, spec)
   const count = decoderOf(spec).layers.length
   const layers = options.layers ?? Array.from({ length: count + 1 }, (_, l) => l)
@@ -95,6 +99,7 @@ export async function logitLens(
   const cells = wantedCells(prompts, options.positions)
   const ids = rightPad(prompts)
   const { borders } = await runPass(engine, {
+    ...sourceOf(batch),
     ids,
     lengths: prompts.map((row) => row.length),
     tokenTypes: options.tokenTypes && rightPad(options.tokenTypes),

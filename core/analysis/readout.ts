@@ -29,9 +29,12 @@ const HEAD_IN = 'unembed.hook_in'
 
 /** Why directions into the residual do not exist; null where they do. */
 export function readoutProblem(engine: Engine): string | null {
-  return engine.model.spec.headTransform
-    ? `the logits of the family ${engine.model.spec.family} stand behind a dense layer with an activation, so they are no sum over the residual stream`
-    : null
+  const { family, headTransform, encoderDecoder } = engine.model.spec
+  if (headTransform)
+    return `the logits of the family ${family} stand behind a dense layer with an activation, so they are no sum over the residual stream`
+  if (encoderDecoder)
+    return `decoders of the family ${family} also read an encoder, and what their cross-attention adds is not taken apart`
+  return null
 }
 
 /** Hook of the final norm's divisor; null where the model has no final norm. */

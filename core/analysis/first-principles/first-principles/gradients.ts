@@ -1,0 +1,241 @@
+/**
+ * Gradients through one head of a real block: how it learns where to look. In: a prompt, a metric L, a head. Out:
+ *   routing    β_ij = ∂L/∂s_ij = α_ij g_i·(v_j - o_i), with g = ∂L/∂z; each row sums to 0
+ *   value      ∂L/∂v_j = Σ_i α_ij g_i
+ *   query      ∂L/∂q̃_i = c Σ_j β_ij d_ij k̃_j
+ *   key        ∂L/∂k̃_j = c Σ_i β_ij d_ij q̃_i
+ * with the family's score scale c and, under a soft-cap, d = 1 - (s/cap)², else 1; and the three paths carried back
+ * through rotary, QK-norm, weights and the norm before attention to the residual that enters the block. Cost: a
+ * forward, a backward, and three small graphs of one block.
+ *
+ * Source: the chain rule; see Elhage et al. 2021 for the notation of heads.
+ */
+import { differentiate, gradName } from '../../graph/gradients.ts'
+import { blockHook } from '../../graph/hook-names.ts'
+import { decoderOf } from '../../graph/model-spec.ts'
+import type { Tensor } from '../../graph/tensor.ts'
+import { backward, type Gradients } from '../../run/backward.ts'
+import { runSegment, type Variant } from '../../run/engine.ts'
+import { type Metric, resolveMetric } from '../../run/metrics.ts'
+import type { Model } from '../../run/model.ts'
+import { createPassFeeds } from '../../run/pass-feeds.ts'
+import { stateInput } from '../../run/segments.ts'
+import { asFloats, type Feed } from '../../run/session.ts'
+import { hookInput, withResults } from '../graph-values.ts'
+import { type HeadPlace, headRows, kvHeadOf, layerAt, type Rows, rowOf, squareOf } from './head-run.ts'
+
+export type Path = 'query' | 'key' | 'value'
+
+/** The hook where each path leaves the attention, and the axis that counts its heads. */
+const PATH_HOOKS = { query: 'attn.hook_rot_q', key: 'attn.hook_rot_k', value: 'attn.hook_v' } as const
+
+const RESIDUAL = ['hook_resid_pre', 'hook_resid_post', 'hook_attn_out', 'hook_mlp_out']
+const ATTENTION = ['attn_scores', 'rot_q', 'rot_k', 'q', 'k', 'v', 'z', 'result']
+const VALUES = ['attn_scores', 'pattern', 'rot_q', 'rot_k', 'q', 'k', 'v', 'z']
+
+export interface BlockGradients {
+  readonly layer: number
+  readonly ids: readonly number[]
+  readonly value: number
+  readonly grads: Gradients['grads']
+  readonly captures: Gradients['captures']
+}
+
+export interface HeadGradients extends HeadPlace {
+  /** The metric. */
+  readonly value: number
+  readonly upstream: Rows // g [pos, d_head]
+  readonly routing: Rows // β [query, key]
+  readonly query: Rows // ∂L/∂q̃ [pos, d_head]
+  readonly key: Rows // ∂L/∂k̃ of this head alone [pos, d_head]
+  readonly valuePath: Rows // ∂L/∂v of this head alone [pos, d_head]
+  /** Each path at the residual that enters the block [pos, d_model]. */
+  readonly atResidual: Readonly<Record<Path, Rows>>
+}
+
+/** Forward and backward of one block's attention under a metric. Throws what a metric or a run throws. */
+export async function blockGradients(
+  model: Model,
+  ids: readonly number[],
+  layer: number,
+  metric: Metric,
+): Promise<BlockGradients> {
+  return (await blocksGradients(model, ids, [layer], metric))[0]!
+}
+
+/** The same for several blocks in one forward and backward. */
+export async function blocksGradients(
+  model: Model,
+  ids: readonly number[],
+  layers: readonly number[],
+  metric: Metric,
+): Promise<BlockGradients[]> {
+  const hooksOf = (layer: number) => {
+    const { parallel } = layerAt(model, { layer, head: 0 })
+    const local = [
+      ...RESIDUAL,
+      ...(parallel ? [] : ['hook_resid_mid']),
+      ...ATTENTION.map((name) => `attn.hook_${name}`),
+    ]
+    return local.map((name) => blockHook(layer, name))
+  }
+  const valuesOf = (layer: number) =>
+    ['hook_resid_pre', ...VALUES.map((name) => `attn.hook_${name}`)].map((name) => blockHook(layer, name))
+  const resolved = resolveMetric(metric, [ids], model.spec.dVocab, model.tokenizer)
+  const { value, grads, captures } = await backward(model.engine(), [ids], {
+    metric: resolved,
+    hooks: layers.flatMap(hooksOf),
+    capture: layers.flatMap(valuesOf),
+  })
+  return layers.map((layer) => ({ layer, ids, value, grads, captures }))
+}
+
+/** The named gradients of one head. */
+export async function headGradients(
+  model: Model,
+  block: BlockGradients,
+  head: number,
+): Promise<HeadGradients> {
+  const { layer } = block
+  const spec = layerAt(model, { layer, head })
+  const kvHead = kvHeadOf(spec, head)
+  const captured = (name: string) => block.captures.get(blockHook(layer, name))!
+  const pattern = squareOf(captured('attn.hook_pattern'), head)
+  const scores = squareOf(captured('attn.hook_attn_scores'), head)
+  const v = headRows(captured('attn.hook_v'), kvHead)
+  const z = headRows(captured('attn.hook_z'), head)
+  const rotQ = headRows(captured('attn.hook_rot_q'), head)
+  const rotK = headRows(captured('attn.hook_rot_k'), kvHead)
+  const upstream = headRows(block.grads.get(blockHook(layer, 'attn.hook_z'))!, head)
+  const routing = routingGradients(pattern, v, z, upstream)
+  // Past the cap: what moves the uncapped score.
+  const through = routing.data.map((beta, n) => {
+    const score = scores.data[n]!
+    const slope = spec.softcap === null || beta === 0 ? 1 : 1 - (score / spec.softcap) ** 2
+    return beta * slope * spec.scoreScale
+  })
+  const uncapped = { ...routing, data: through }
+  const query = product(uncapped, rotK)
+  const key = productTransposed(uncapped, rotQ)
+  const valuePath = productTransposed(pattern, upstream)
+  const seeds = { query, key, value: valuePath } as const
+  const atResidual = Object.fromEntries(
+    await Promise.all(
+      (['query', 'key', 'value'] as const).map(
+        async (path) =>
+          [
+            path,
+            await toResidual(model, block, path, [
+              { head: path === 'query' ? head : kvHead, rows: seeds[path] },
+            ]),
+          ] as const,
+      ),
+    ),
+  ) as Record<Path, Rows>
+  return { layer, head, value: block.value, upstream, routing, query, key, valuePath, atResidual }
+}
+
+/** β_ij = α_ij g_i·(v_j - o_i). */
+export function routingGradients(pattern: Rows, v: Rows, o: Rows, upstream: Rows): Rows {
+  const data = new Float32Array(pattern.data.length)
+  for (let i = 0; i < pattern.rows; i++) {
+    const g = rowOf(upstream, i)
+    const own = rowOf(o, i).reduce((sum, value, d) => sum + value * g[d]!, 0)
+    for (let j = 0; j < pattern.width; j++) {
+      const alpha = pattern.data[i * pattern.width + j]!
+      if (alpha === 0) continue
+      let along = 0
+      for (let d = 0; d < v.width; d++) along += v.data[j * v.width + d]! * g[d]!
+      data[i * pattern.width + j] = alpha * (along - own)
+    }
+  }
+  return { data, rows: pattern.rows, width: pattern.width }
+}
+
+/**
+ * Gradients at the vectors of one path, carried back to the residual that enters the block: through rotary and
+ * QK-norm, the weights, and the norm before attention with its own statistics. Heads that are not given are 0.
+ */
+export async function toResidual(
+  model: Model,
+  block: Pick<BlockGradients, 'layer' | 'ids' | 'captures'>,
+  path: Path,
+  parts: readonly { readonly head: number; readonly rows: Rows }[],
+): Promise<Rows> {
+  const { layer, ids } = block
+  const spec = decoderOf(model.spec).layers[layer]!
+  const heads = path === 'query' ? spec.nHeads : spec.nKvHeads
+  const seed = new Float32Array(ids.length * heads * spec.dHead)
+  for (const { head, rows } of parts)
+    for (let pos = 0; pos < rows.rows; pos++) seed.set(rowOf(rows, pos), (pos * heads + head) * spec.dHead)
+  const hook = blockHook(layer, PATH_HOOKS[path])
+  return backTo(model, block, hook, { data: seed, shape: [1, ids.length, heads, spec.dHead] })
+}
+
+/** A gradient at a hook of the block, carried back to the residual that enters it, by what lies between them alone. */
+export async function backTo(
+  model: Model,
+  { layer, ids, captures }: Pick<BlockGradients, 'layer' | 'ids' | 'captures'>,
+  hook: string,
+  seed: { readonly data: Float32Array; readonly shape: readonly number[] },
+): Promise<Rows> {
+  const engine = model.engine()
+  const spec = decoderOf(model.spec).layers[layer]!
+  const resid = captures.get(blockHook(layer, 'hook_resid_pre'))!
+  const input = stateInput('resid')
+  const variant: Variant = {
+    key: `back from ${hook}`,
+    onPath: [],
+    transform: (graph) =>
+      differentiate(withResults(graph, { seed: hookInput(graph, hook) }), spec, ['seed'], [input]).graph,
+  }
+  const window = { start: 0, rows: ids.length, keys: ids.length }
+  const pass = createPassFeeds(engine, { ids: [ids], lengths: [ids.length], start: 0, total: ids.length })
+  const none: Feed = { data: new Float32Array(0), shape: [1, spec.nKvHeads, 0, spec.dHead] }
+  const feeds = new Map<string, Feed>([
+    ...pass.block(spec, window),
+    [input, resid],
+    [gradName('seed'), seed],
+    ['past_k', none],
+    ['past_v', none],
+  ])
+  const outputs = await runSegment(engine, layer, [gradName(input)], [], feeds, variant)
+  const { data } = asFloats(outputs.get(gradName(input))!)
+  return { data, rows: ids.length, width: model.spec.dModel }
+}
+
+/** Sum of two sets of rows. */
+export function addRows(a: Rows, b: Rows): Rows {
+  return { ...a, data: a.data.map((value, i) => value + b.data[i]!) }
+}
+
+/** [1, pos, d_model] as rows. */
+export function rowsOf({ data, shape }: Tensor): Rows {
+  return { data, rows: shape[1]!, width: shape[2]! }
+}
+
+// --- Internal helpers ---
+
+/** Σ_j w_ij x_j. */
+function product(w: Rows, x: Rows): Rows {
+  const data = new Float32Array(w.rows * x.width)
+  for (let i = 0; i < w.rows; i++)
+    for (let d = 0; d < x.width; d++) {
+      let sum = 0
+      for (let j = 0; j < w.width; j++) sum += w.data[i * w.width + j]! * x.data[j * x.width + d]!
+      data[i * x.width + d] = sum
+    }
+  return { data, rows: w.rows, width: x.width }
+}
+
+/** Σ_i w_ij x_i. */
+function productTransposed(w: Rows, x: Rows): Rows {
+  const data = new Float32Array(w.width * x.width)
+  for (let j = 0; j < w.width; j++)
+    for (let d = 0; d < x.width; d++) {
+      let sum = 0
+      for (let i = 0; i < w.rows; i++) sum += w.data[i * w.width + j]! * x.data[i * x.width + d]!
+      data[j * x.width + d] = sum
+    }
+  return { data, rows: w.width, width: x.width }
+}

@@ -1,0 +1,114 @@
+/**
+ * How sharp a head's rows are, and how strongly a score can move its output. In: a head's run. Out: numbers per row
+ * and per pair. Cost: T² d_head. With independent unit-variance coordinates Var(k·q) = d_k.
+ */
+import { type HeadRun, products, rowOf } from './head-run.ts'
+
+export interface RowSharpness {
+  readonly query: number
+  /** Nats. */
+  readonly entropy: number
+  /** Entropy over log of the number of visible keys; null for a row with one key. */
+  readonly relative: number | null
+  readonly largest: number
+}
+
+export interface Sharpness {
+  /** Variance of the visible scores: of q̃·k̃, and with the family's scale. null with fewer than 2 pairs. */
+  readonly productVariance: number | null
+  readonly scoreVariance: number | null
+  readonly dHead: number
+  readonly rows: readonly RowSharpness[]
+}
+
+/** Score variance of the head, entropy and largest weight of each row. */
+export function sharpness(run: HeadRun): Sharpness {
+  const length = run.ids.length
+  const seen = Array.from(run.scores.data, (score) => score !== Number.NEGATIVE_INFINITY)
+  const raw = products(run.rotQ, run.rotK).filter((_, n) => seen[n])
+  const variance = variances(raw)
+  const rows = Array.from({ length }, (_, query): RowSharpness => {
+    const weights = rowOf(run.pattern, query)
+    const entropy = weights.reduce((sum, weight) => (weight > 0 ? sum - weight * Math.log(weight) : sum), 0)
+    const keys = seen.slice(query * length, (query + 1) * length).filter(Boolean).length
+    return {
+      query,
+      entropy,
+      relative: keys > 1 ? entropy / Math.log(keys) : null,
+      largest: Math.max(...weights),
+    }
+  })
+  return {
+    productVariance: variance,
+    scoreVariance: variance === null ? null : variance * run.spec.scoreScale ** 2,
+    dHead: run.spec.dHead,
+    rows,
+  }
+}
+
+export interface ScoreReach {
+  readonly key: number
+  readonly alpha: number
+  /** |∂o/∂s_j| = α_j |v_j - o|. */
+  readonly size: number
+  /** |v_j - v̄ of the others, as they share what is left|; the size is α_j (1 - α_j) times this. */
+  readonly away: number
+}
+
+/** How far each score of one row can move its output. */
+export function scoreReach(run: HeadRun, query: number): ScoreReach[] {
+  const weights = rowOf(run.pattern, query)
+  const o = weightedValue(run, weights)
+  return Array.from(weights, (alpha, key) => ({ key, alpha }))
+    .filter(({ key }) => run.scores.data[query * run.scores.width + key] !== Number.NEGATIVE_INFINITY)
+    .map(({ key, alpha }) => {
+      const size = alpha * distance(rowOf(run.v, key), o)
+      const left = 1 - alpha
+      return { key, alpha, size, away: left * alpha > 0 ? size / (alpha * left) : 0 }
+    })
+}
+
+/**
+ * |∂o/∂s_j| over α_j from 0 to 1 while the others keep their ratios: α (1 - α) |v_j - v̄|, computed from o(α) itself.
+ * The peak is at one half.
+ */
+export function reachCurve(
+  run: HeadRun,
+  query: number,
+  key: number,
+  steps = 101,
+): { readonly alpha: number; readonly size: number }[] {
+  const weights = Float64Array.from(rowOf(run.pattern, query))
+  const others = weights.reduce((sum, weight, j) => (j === key ? sum : sum + weight), 0)
+  return Array.from({ length: steps }, (_, n) => {
+    const alpha = n / (steps - 1)
+    const moved = weights.map((weight, j) => {
+      if (j === key) return alpha
+      return others > 0 ? (weight / others) * (1 - alpha) : 0
+    })
+    return { alpha, size: alpha * distance(rowOf(run.v, key), weightedValue(run, moved)) }
+  })
+}
+
+/** Σ_j w_j v_j in float64. */
+export function weightedValue(run: HeadRun, weights: ArrayLike<number>): Float64Array {
+  const o = new Float64Array(run.v.width)
+  for (let j = 0; j < weights.length; j++)
+    for (let d = 0; d < o.length; d++) o[d]! += weights[j]! * run.v.data[j * run.v.width + d]!
+  return o
+}
+
+// --- Internal helpers ---
+
+function distance(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  let sum = 0
+  for (let d = 0; d < a.length; d++) sum += (a[d]! - b[d]!) ** 2
+  return Math.sqrt(sum)
+}
+
+/** Population variance; null with fewer than 2 numbers. */
+function variances(values: Float64Array): number | null {
+  if (values.length < 2) return null
+  const mean = values.reduce((a, b) => a + b, 0) / values.length
+  return values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / values.length
+}
