@@ -104,6 +104,8 @@ export interface SpecSummary {
   readonly positional: string
   readonly parallel: boolean
   readonly tied: boolean
+  /** The encoder that the decoder reads, and the token that a decoder's text begins with; else absent. */
+  readonly encoder?: { readonly n_layers: number; readonly n_heads: number; readonly start: number }
 }
 
 /** POST /api/tokenize */
@@ -120,6 +122,8 @@ export interface PromptInput {
   readonly text?: string
   readonly ids?: readonly number[]
   readonly bos?: 'auto' | 'yes' | 'no'
+  /** The decoder's own text, or ids with its start token, where the model reads this prompt with an encoder. */
+  readonly decoder?: { readonly text?: string; readonly ids?: readonly number[] }
 }
 
 /** POST /api/jobs/run: runs, captures every pattern and the residual stream, and stores. Job result: {run: number}. */

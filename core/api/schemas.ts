@@ -33,6 +33,12 @@ export const prompt = z
     text: z.string().max(4_000_000).optional(),
     ids: z.array(z.int()).max(1_000_000).optional(),
     bos: z.enum(['auto', 'yes', 'no']).optional(),
+    decoder: z
+      .strictObject({
+        text: z.string().max(4_000_000).optional(),
+        ids: z.array(z.int()).max(1_000_000).optional(),
+      })
+      .optional(),
   })
   .refine((given) => (given.text === undefined) !== (given.ids === undefined), 'give either a text or ids')
 

@@ -35,6 +35,8 @@ export interface ServeOptions {
   readonly dataDir?: string
   readonly cacheDir?: string
   readonly threads?: number
+  /** Where models are computed, as devices.ts names it; default cpu. */
+  readonly device?: string
   /** Text whose opening a fresh app shows twice; the first .txt file of `bundledDir` when absent. */
   readonly startText?: string
 }
@@ -71,6 +73,7 @@ export async function serveWith(parts: ServeParts, options: ServeOptions): Promi
   const workerData: WorkerData = {
     storePath,
     threads,
+    device: options.device ?? 'cpu',
     ...(options.cacheDir && { cacheDir: options.cacheDir }),
   }
   const compute = createComputeClient<ComputeMethods>(parts.worker, workerData, 'close')
@@ -85,7 +88,7 @@ export async function serveWith(parts: ServeParts, options: ServeOptions): Promi
         ...parts.facts,
         node: process.versions.node,
         platform: `${process.platform} ${process.arch}`,
-        device: 'cpu',
+        device: options.device ?? 'cpu',
         threads,
         store: storePath,
       },

@@ -1,11 +1,12 @@
 /** A model's sizes and switches in the words of contract.ts. In: a spec. Out: the summary that is shown and stored. */
-import { decoderOf, type ModelSpec } from '../graph/model-spec.ts'
+import { decoderOf, encoderOf, type ModelSpec } from '../graph/model-spec.ts'
 import type { SpecSummary } from './contract.ts'
 
 /** Of the stack that makes the logits; where layers differ, of its first layer. */
 export function specSummary(spec: ModelSpec): SpecSummary {
   const { layers } = decoderOf(spec)
   const first = layers[0]!
+  const encoder = encoderOf(spec)
   return {
     family: spec.family,
     n_layers: layers.length,
@@ -21,5 +22,12 @@ export function specSummary(spec: ModelSpec): SpecSummary {
     positional: spec.positional,
     parallel: first.parallel,
     tied: spec.tied,
+    ...(encoder && {
+      encoder: {
+        n_layers: encoder.layers.length,
+        n_heads: encoder.layers[0]!.nHeads,
+        start: spec.encoderDecoder!.start,
+      },
+    }),
   }
 }

@@ -16,7 +16,7 @@ export interface CacheCheck {
 /** Compares the log-probabilities of the new tokens; null where there is no single pass to compare with. */
 export async function cacheCheck(
   model: Model,
-  { promptIds, ids, logProbs }: Pick<Generated, 'promptIds' | 'ids' | 'logProbs'>,
+  { promptIds, sourceIds, ids, logProbs }: Pick<Generated, 'promptIds' | 'sourceIds' | 'ids' | 'logProbs'>,
   edits: readonly Edit[],
   options: Pick<RunOptions, 'signal' | 'openRun'>,
 ): Promise<CacheCheck> {
@@ -26,7 +26,11 @@ export async function cacheCheck(
     return none('the rotary table of this model changes with the length, so each step has a pass of its own')
   if (edits.some(({ pos, query, key }) => [pos, query, key].some((place) => place !== undefined)))
     return none('positions of an edit count within the prompt, which one pass over everything cannot say')
-  const run = await model.run([...promptIds, ...ids], { ...options, edits, top: 1 })
+  const whole = [...promptIds, ...ids]
+  const plain = { ...options, edits, top: 1 }
+  const run = sourceIds
+    ? await model.run(sourceIds, { ...plain, decoderIds: [whole] })
+    : await model.run(whole, plain)
   const losses = run.items[0]!.positions.slice(promptIds.length - 1, -1).map(({ loss }) => loss)
   const equal =
     losses.length === ids.length &&

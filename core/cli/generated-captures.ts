@@ -13,7 +13,9 @@ export function joinSteps(steps: readonly Tensor[]): Tensor {
   const keyAxis = axes.indexOf('key')
   if (rowAxis < 0) return first
   const rows = steps.reduce((sum, step) => sum + step.shape[rowAxis]!, 0)
-  const shape = first.shape.map((size, i) => (i === rowAxis || i === keyAxis ? rows : size))
+  // Keys grow with the text; those of an encoder's text do not.
+  const keys = steps.at(-1)!.shape[keyAxis]
+  const shape = first.shape.map((size, i) => (i === rowAxis ? rows : i === keyAxis ? keys! : size))
   const data = new Float32Array(sizeOf(shape))
   const outer = sizeOf(shape.slice(0, rowAxis))
   const wide = sizeOf(shape.slice(rowAxis + 1))

@@ -25,7 +25,11 @@ export const MODEL_OPTIONS = {
 
 export const ENGINE_OPTIONS = {
   threads: { type: 'whole', value: 'N', help: 'threads of each computation (default: all cores)' },
-  device: { type: 'text', value: 'NAME', help: 'where it is computed (default: cpu)' },
+  device: {
+    type: 'text',
+    value: 'NAME',
+    help: 'cpu (default), webgpu, cuda, coreml or dml, where the runtime offers it',
+  },
 } as const satisfies Options
 
 export const PROMPT_OPTIONS = {
@@ -38,6 +42,22 @@ export const PROMPT_OPTIONS = {
     choices: ['auto', 'yes', 'no'],
     implied: 'yes',
     help: 'beginning-of-text token before a text (default: as the tokenizer says)',
+  },
+} as const satisfies Options
+
+/** The decoder's own text, where a model reads the prompt with an encoder. */
+export const DECODER_OPTIONS = {
+  'decoder-text': {
+    type: 'text',
+    value: '"…"',
+    multiple: true,
+    help: "the decoder's own text, one a prompt (default: its start token alone)",
+  },
+  'decoder-ids': {
+    type: 'text',
+    value: '0,5,9',
+    multiple: true,
+    help: "the decoder's own ids, start token included, one list a prompt",
   },
 } as const satisfies Options
 

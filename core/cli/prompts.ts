@@ -6,12 +6,20 @@ import { basename } from 'node:path'
 import { readText } from '../checkpoint/files.ts'
 import type { TokenView } from '../checkpoint/types.ts'
 import { HeadscopeError } from '../errors.ts'
+import { decoderPrompt } from '../run/decoder-prompt.ts'
 import type { Model } from '../run/model.ts'
 import { UsageError } from './command.ts'
 
 export interface Prompt {
   readonly ids: readonly number[]
   readonly text: string | null
+  /** What the decoder reads, where the prompt is its encoder's. */
+  readonly decoder?: { readonly ids: readonly number[]; readonly text: string | null }
+}
+
+export interface DecoderValues {
+  readonly 'decoder-text': readonly string[]
+  readonly 'decoder-ids': readonly string[]
 }
 
 export interface PromptValues {
@@ -45,6 +53,26 @@ export function encodePrompts(model: Model, given: readonly Given[], bos: string
   })
 }
 
+/** Prompts with the decoder's part: what was given, or its start token. Throws UsageError or bad-prompt. */
+export function withDecoders(model: Model, prompts: readonly Prompt[], values: DecoderValues): Prompt[] {
+  const given = [
+    ...values['decoder-text'].map((text) => ({ text, ids: null })),
+    ...values['decoder-ids'].map((ids) => ({ text: null, ids: idList(ids, '--decoder-ids') })),
+  ]
+  if (given.length > 0 && given.length !== prompts.length)
+    throw new UsageError(
+      `there are ${prompts.length} prompts, but ${given.length} decoder texts: give one for each prompt`,
+    )
+  if (!model.spec.encoderDecoder) {
+    if (given.length > 0) decoderPrompt(model, '') // says that this model has no decoder beside an encoder
+    return [...prompts]
+  }
+  return prompts.map((prompt, i) => {
+    const { text, ids } = given[i] ?? { text: null, ids: null }
+    return { ...prompt, decoder: { text, ids: ids ?? decoderPrompt(model, text ?? '') } }
+  })
+}
+
 /** Token views; without a tokenizer a token is its number. */
 export function viewsOf({ tokenizer }: Pick<Model, 'tokenizer'>, ids: readonly number[]): TokenView[] {
   if (tokenizer) return tokenizer.view(ids)
@@ -59,7 +87,7 @@ export function wordOf(model: Pick<Model, 'tokenizer'>, id: number): string {
 // --- Internal helpers ---
 
 /** "5,9,9,2" → numbers; the engine says whether they are ids of its vocabulary. */
-function idList(text: string): number[] {
+function idList(text: string, option = '--ids'): number[] {
   const parts = text
     .trim()
     .split(/[\s,]+/)
@@ -68,7 +96,7 @@ function idList(text: string): number[] {
   if (bad !== undefined)
     throw new HeadscopeError(
       'bad-prompt',
-      `--ids holds ${JSON.stringify(bad)}, but must be whole numbers such as 5,9,9,2.`,
+      `${option} holds ${JSON.stringify(bad)}, but must be whole numbers such as 5,9,9,2.`,
     )
   return parts.map(Number)
 }

@@ -7,20 +7,12 @@ import type { Model } from '../run/model.ts'
 import type { Call } from './command.ts'
 import type { Chosen } from './models.ts'
 
-/** Throws `unsupported` where the runtime has no build, or does not offer the device. */
-export function requireRuntime(
-  device: string | undefined,
-  host: { readonly platform: string; readonly arch: string } = process,
-): void {
+/** Throws `unsupported` where the runtime has no build. */
+export function requireRuntime(host: { readonly platform: string; readonly arch: string } = process): void {
   if (host.platform === 'darwin' && host.arch === 'x64')
     throw new HeadscopeError(
       'unsupported',
       'ONNX Runtime has no build for Macs with an Intel processor, so no model can be run here; inspect and sql work.',
-    )
-  if (device !== undefined && device !== 'cpu')
-    throw new HeadscopeError(
-      'unsupported',
-      `The device ${JSON.stringify(device)} is not available: Headscope computes on cpu.`,
     )
 }
 
@@ -46,11 +38,12 @@ export async function openChosen(
   values: EngineValues,
   call: Pick<Call, 'signal' | 'progress'>,
 ): Promise<Model> {
-  requireRuntime(values.device)
+  requireRuntime()
   const threads = threadsOf(values.threads)
   const { openModel } = await import('../run/model.ts')
   return openModel(chosen.path, {
     ...threads,
+    ...(values.device === undefined ? {} : { device: values.device }),
     signal: call.signal,
     onProgress: call.progress('preparing the weights'),
   })

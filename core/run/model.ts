@@ -17,6 +17,7 @@ import {
 import { HeadscopeError } from '../errors.ts'
 import { readFamily } from '../families/index.ts'
 import type { ModelSpec } from '../graph/model-spec.ts'
+import { type Device, requireDevice } from './devices.ts'
 import type { Engine } from './engine.ts'
 import { type Generated, type GenerateOptions, generate } from './generate.ts'
 import { hookedRun } from './hooked-run.ts'
@@ -30,7 +31,8 @@ import { versions } from './versions.ts'
 export interface OpenOptions {
   /** Threads of each computation; default: the machine's cores. */
   readonly threads?: number
-  readonly device?: 'cpu'
+  /** Where it is computed: cpu (default), webgpu, cuda, coreml, dml, where the installed runtime offers it. */
+  readonly device?: string
   /** Where float32 working copies and hashes are kept; default: the platform's cache folder. */
   readonly cacheDir?: string
   /** Bytes of attention scores of one block above which it runs in chunks of rows; default 64 MB. */
@@ -44,6 +46,8 @@ export interface Model {
   readonly path: string
   readonly name: string
   readonly spec: ModelSpec
+  /** Where its blocks are computed. */
+  readonly device: Device
   readonly checkpoint: Checkpoint
   readonly tokenizer: Tokenizer | null
   readonly parameters: ParameterCount
@@ -69,6 +73,7 @@ export interface Model {
  */
 export async function openModel(path: string, options: OpenOptions = {}): Promise<Model> {
   const { threads = availableParallelism(), scoreBudget = 64 * 1024 * 1024 } = options
+  const device = await requireDevice(options.device ?? 'cpu')
   const checkpoint = openCheckpoint(path)
   const family = readFamily(checkpoint.config)
   const bound = bindTensors(checkpoint, family.plan)
@@ -106,6 +111,7 @@ export async function openModel(path: string, options: OpenOptions = {}): Promis
     path: checkpoint.path,
     name: checkpoint.name,
     spec,
+    device,
     checkpoint,
     tokenizer,
     parameters: countParameters(model, !unembedding.tied),
@@ -130,7 +136,7 @@ export async function openModel(path: string, options: OpenOptions = {}): Promis
         family: spec.family,
         contentHash: known,
         versions,
-        device: 'cpu',
+        device,
         dtype: 'f32',
       })
     },
@@ -147,6 +153,7 @@ export async function openModel(path: string, options: OpenOptions = {}): Promis
         folder: weights.folder,
         threads,
         mode,
+        device,
         check: () => checkWeightFiles(weights),
       })
       const engine: Engine = { model, matrix: unembedding.matrix, weights, pool, hooks, scoreBudget }

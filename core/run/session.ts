@@ -6,6 +6,7 @@
 import { InferenceSession, Tensor as OrtTensor } from 'onnxruntime-node'
 import { HeadscopeError, sentence } from '../errors.ts'
 import type { Encoded } from '../graph/encode.ts'
+import type { Device } from './devices.ts'
 
 export type SessionMode = 'explore' | 'sweep'
 
@@ -31,6 +32,8 @@ export interface PoolOptions {
   readonly folder: string // of the weights
   readonly threads: number
   readonly mode: SessionMode
+  /** Where it is computed; what the device cannot do, the CPU does. Default cpu. */
+  readonly device?: Device
   /** Throws when a weights file changed under us: a mapped file that was cut short kills the process. */
   readonly check: () => void
   readonly capacity?: number
@@ -89,7 +92,7 @@ export function createSessionPool(options: PoolOptions): SessionPool {
 async function load(encoded: Encoded, options: PoolOptions): Promise<Entry> {
   try {
     const session = await InferenceSession.create(encoded.bytes, {
-      executionProviders: ['cpu'],
+      executionProviders: (options.device ?? 'cpu') === 'cpu' ? ['cpu'] : [options.device as string, 'cpu'],
       // Nothing is fused or folded, so that a hook or an edit changes no kernel: the graph is written fused already.
       graphOptimizationLevel: 'disabled',
       enableCpuMemArena: false,

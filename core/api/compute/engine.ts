@@ -20,7 +20,13 @@ export interface EngineModel {
   run(ids: number[] | number[][], options?: RunOptions): Promise<Run>
   generate(
     ids: number[],
-    options: { max: number; stopAt?: readonly number[]; edits?: readonly Edit[]; signal?: AbortSignal },
+    options: {
+      max: number
+      stopAt?: readonly number[]
+      edits?: readonly Edit[]
+      decoderIds?: readonly number[]
+      signal?: AbortSignal
+    },
   ): Promise<{ readonly ids: readonly number[] }>
   close(): Promise<void>
 }
@@ -34,7 +40,12 @@ export interface EngineScanOptions {
 }
 
 export interface Engine<M extends EngineModel = EngineModel> {
-  openModel(path: string, options: { threads?: number; cacheDir?: string }): Promise<M>
+  openModel(path: string, options: { threads?: number; device?: string; cacheDir?: string }): Promise<M>
+  /**
+   * The decoder's ids where the prompt is its encoder's text: those given, or the start token and the text's tokens.
+   * null for models with one text; throws `bad-prompt` when a decoder's text is given there.
+   */
+  decoderIds(model: M, given: { text?: string; ids?: readonly number[] } | undefined): number[] | null
   scanHeads(model: M, options: EngineScanOptions): Promise<ScanResult>
   summary(model: M): SpecSummary
   provenance(model: M, capture: readonly string[], edits: readonly Edit[]): Provenance

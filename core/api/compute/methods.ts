@@ -91,14 +91,21 @@ export function createMethods<M extends EngineModel>(
     run: ({ model, prompt, edits = [] }: RunRequest, { signal, progress }: Call): Promise<{ run: number }> =>
       models.use(model, async (opened) => {
         const ids = idsOf(opened, prompt)
-        const capture = storedCaptures(engine.summary(opened).n_layers)
+        const own = engine.decoderIds(opened, prompt.decoder)
+        const capture = storedCaptures(engine.summary(opened))
+        const text = { ids, text: prompt.text ?? null, tokens: view(opened, ids) }
         const plan = {
           provenance: engine.provenance(opened, capture, edits),
           spec: engine.summary(opened),
-          items: [{ ids, text: prompt.text ?? null, tokens: view(opened, ids) }],
+          items: [
+            own
+              ? { ids: own, text: prompt.decoder?.text ?? null, tokens: view(opened, own), source: text }
+              : text,
+          ],
         }
+        const options = { ...beside(own), capture, edits, openRun, signal }
         const run = await workspace.storeRun(opened, plan, (onCapture) =>
-          opened.run(ids, { capture, edits, openRun, signal, onProgress: progress, onCapture }),
+          opened.run(ids, { ...options, onProgress: progress, onCapture }),
         )
         return { run }
       }),
@@ -107,23 +114,28 @@ export function createMethods<M extends EngineModel>(
     predict: ({ model, prompt, edits, pos = -1 }: PredictRequest, { signal }: Call): Promise<PredictReply> =>
       models.use(model, async (opened) => {
         const ids = idsOf(opened, prompt)
-        const at = pos < 0 ? ids.length + pos : pos
-        if (at < 0 || at >= ids.length) {
+        const own = engine.decoderIds(opened, prompt.decoder)
+        const { length } = own ?? ids
+        const at = pos < 0 ? length + pos : pos
+        if (at < 0 || at >= length) {
           throw new HeadscopeError(
             'bad-request',
-            `Position ${pos} is outside of this prompt of ${ids.length} tokens.`,
+            `Position ${pos} is outside of this prompt of ${length} tokens.`,
           )
         }
-        const base = prediction(opened, await opened.run(ids, { top: SHOWN, signal }), at)
+        const common = { ...beside(own), top: SHOWN, signal }
+        const base = prediction(opened, await opened.run(ids, common), at)
         if (edits.length === 0) return { base, edited: base, positions: [] }
-        const edited = prediction(opened, await opened.run(ids, { top: SHOWN, edits, openRun, signal }), at)
+        const edited = prediction(opened, await opened.run(ids, { ...common, edits, openRun }), at)
         return { base, edited, positions: [] }
       }),
 
     /** The greedy continuation of a prompt. */
     generate: ({ model, prompt, max }: GenerateRequest, { signal }: Call): Promise<GenerateReply> =>
       models.use(model, async (opened) => {
+        const own = engine.decoderIds(opened, prompt.decoder)
         const { ids } = await opened.generate(idsOf(opened, prompt), {
+          ...(own ? { decoderIds: own } : {}),
           max,
           stopAt: opened.checkpoint.eosIds,
           signal,
@@ -180,6 +192,11 @@ function idsOf(model: EngineModel, { text, ids, bos }: PromptInput): number[] {
   if (found.length === 0)
     throw new HeadscopeError('bad-prompt', 'The prompt is empty: type at least one token.')
   return found
+}
+
+/** The decoder's ids of one prompt, as a run takes them. */
+function beside(own: number[] | null): { decoderIds?: number[][] } {
+  return own ? { decoderIds: [own] } : {}
 }
 
 /** Token views; without a tokenizer a token is its number. */

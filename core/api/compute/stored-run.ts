@@ -2,15 +2,22 @@
 import type { Model } from '../../run/model.ts'
 import type { Edit, Provenance } from '../../run/types.ts'
 import { versions } from '../../run/versions.ts'
+import type { SpecSummary } from '../contract.ts'
 
-/** Every pattern, the residual stream at each border of blocks, and at the end. */
-export function storedCaptures(layers: number): string[] {
-  return ['blocks.*.attn.hook_pattern', 'blocks.*.hook_resid_pre', `blocks.${layers - 1}.hook_resid_post`]
+/** Every pattern, the residual stream at each border of blocks, and at the end; of both stacks where there are two. */
+export function storedCaptures({ n_layers, encoder }: Pick<SpecSummary, 'n_layers' | 'encoder'>): string[] {
+  const prefix = encoder ? 'decoder.' : ''
+  return [
+    ...(encoder ? [`encoder.blocks.${encoder.n_layers - 1}.hook_resid_post`] : []),
+    '*blocks.*.hook_pattern',
+    '*blocks.*.hook_resid_pre',
+    `${prefix}blocks.${n_layers - 1}.hook_resid_post`,
+  ]
 }
 
 /** Where a run comes from, before it has run: the content hash is filled in when it is complete. */
 export function provenanceOf(
-  model: Pick<Model, 'path' | 'name' | 'spec'>,
+  model: Pick<Model, 'path' | 'name' | 'spec' | 'device'>,
   capture: readonly string[],
   edits: readonly Edit[],
 ): Provenance {
@@ -22,7 +29,7 @@ export function provenanceOf(
     capture,
     edits,
     versions,
-    device: 'cpu',
+    device: model.device,
     dtype: 'f32',
   }
 }

@@ -2,5 +2,6 @@
 export interface WorkerData {
   readonly storePath: string
   readonly threads: number
+  readonly device?: string
   readonly cacheDir?: string
 }

@@ -16,6 +16,12 @@ import { workspaceWrites } from './workspace-writes.ts'
 const engine: Engine<headscope.Model> = {
   openModel: headscope.openModel,
   scanHeads: headscope.scanHeads,
+  decoderIds: (model, given) => {
+    if (!given && !model.spec.encoderDecoder) return null
+    return given?.ids && model.spec.encoderDecoder
+      ? [...given.ids]
+      : headscope.decoderPrompt(model, given?.text ?? '')
+  },
   repeatPairs: headscope.repeatPairs,
   summary: (model) => specSummary(model.spec),
   provenance: provenanceOf,

@@ -127,7 +127,8 @@ async function prepare(
     { storedCaptures, provenanceOf },
     { baseRun, restart },
     { resolveEdits },
-    { decoderOf },
+    { decoderOf, hookPrefix },
+    { specSummary },
     { logitsOf },
     { slice },
   ] = await Promise.all([
@@ -137,6 +138,7 @@ async function prepare(
     import('../../run/restart.ts'),
     import('../../run/edits.ts'),
     import('../../graph/model-spec.ts'),
+    import('../../api/spec-summary.ts'),
     import('../../run/predictions.ts'),
     import('../../run/dense.ts'),
   ])
@@ -144,29 +146,40 @@ async function prepare(
   const writes = workspaceWrites(store)
   const layers = decoderOf(model.spec).layers.length
   const layer = Math.floor(layers / 2)
-  const capture = storedCaptures(layers)
-  const zero = { hook: `blocks.${layer}.attn.hook_z`, head: 0, op: 'zero' } as const
+  const capture = storedCaptures(specSummary(model.spec))
+  // Where a decoder reads an encoder, both read the same ids.
+  const both = model.spec.encoderDecoder ? { decoderIds: [ids] } : {}
+  const zero = { hook: `${hookPrefix(model.spec)}blocks.${layer}.attn.hook_z`, head: 0, op: 'zero' } as const
   const engine = model.engine()
-  const base = await baseRun(engine, [ids], signal)
+  const base = await baseRun(engine, [ids], signal, both.decoderIds)
   const edits = await resolveEdits([zero], {
     spec: model.spec,
     hooks: model.hooks,
     lengths: [ids.length],
+    sourceLengths: both.decoderIds && [ids.length],
     total: ids.length,
     source: () => Promise.reject(new Error('a zero has no source')),
   })
-  const plan = { provenance: provenanceOf(model, capture, []), items: [{ ids }] }
+  const plan = {
+    provenance: provenanceOf(model, capture, []),
+    items: [{ ids, ...(both.decoderIds ? { source: { ids } } : {}) }],
+  }
   const tasks: Task[] = [
-    { name: 'bare forward', work: () => model.run(ids, { top: 1, signal }) },
-    { name: 'patterns and residuals in memory', work: () => model.run(ids, { top: 1, capture, signal }) },
+    { name: 'bare forward', work: () => model.run(ids, { ...both, top: 1, signal }) },
+    {
+      name: 'patterns and residuals in memory',
+      work: () => model.run(ids, { ...both, top: 1, capture, signal }),
+    },
     {
       name: 'patterns and residuals in SQLite',
       work: () =>
-        writes.storeRun(model, plan, (onCapture) => model.run(ids, { top: 1, capture, onCapture, signal })),
+        writes.storeRun(model, plan, (onCapture) =>
+          model.run(ids, { ...both, top: 1, capture, onCapture, signal }),
+        ),
     },
     {
       name: `one head of layer ${layer} ablated, whole run`,
-      work: () => model.run(ids, { top: 1, edits: [zero], signal }),
+      work: () => model.run(ids, { ...both, top: 1, edits: [zero], signal }),
     },
     {
       name: `one head of layer ${layer} ablated, restart with the last logits`,
@@ -183,7 +196,8 @@ async function prepare(
 async function randomIds(model: Model, tokens: number): Promise<number[]> {
   const { createRandom } = await import('../../random.ts')
   const random = createRandom(1)
-  return Array.from({ length: tokens }, () => random.below(model.spec.dVocab))
+  const vocab = Math.min(model.spec.dVocab, model.spec.encoderDecoder?.sourceVocab ?? model.spec.dVocab)
+  return Array.from({ length: tokens }, () => random.below(vocab))
 }
 
 function median(values: readonly number[]): number {

@@ -7,7 +7,7 @@ import type { Tensor } from '../../graph/tensor.ts'
 import type { Generated } from '../../run/generate.ts'
 import type { Model } from '../../run/model.ts'
 import { command, UsageError } from '../command.ts'
-import { EDIT_OPTION, ENGINE_OPTIONS, MODEL_OPTIONS, PROMPT_OPTIONS } from '../options.ts'
+import { DECODER_OPTIONS, EDIT_OPTION, ENGINE_OPTIONS, MODEL_OPTIONS, PROMPT_OPTIONS } from '../options.ts'
 import { printable } from '../table.ts'
 
 export const generate = command({
@@ -21,6 +21,7 @@ export const generate = command({
   ],
   options: {
     ...PROMPT_OPTIONS,
+    ...DECODER_OPTIONS,
     ...MODEL_OPTIONS,
     max: { type: 'whole', value: 'N', help: 'at most so many new tokens (default 50)' },
     temperature: { type: 'number', value: 'T', help: '0 is greedy (default)' },
@@ -57,7 +58,7 @@ export const generate = command({
     const [
       { chooseModel },
       { openChosen },
-      { givenPrompts, encodePrompts, wordOf },
+      { givenPrompts, encodePrompts, withDecoders, wordOf },
       { modelFacts, headline },
     ] = await Promise.all([
       import('../models.ts'),
@@ -72,17 +73,19 @@ export const generate = command({
     const model = await openChosen(chosen, values, call)
     try {
       const { cacheCheck } = await import('../cached.ts')
-      const prompts = encodePrompts(model, given, values.bos)
+      const prompts = withDecoders(model, encodePrompts(model, given, values.bos), values)
       const seed = values.seed ?? 0
       const options = { edits, signal, ...(reader ? { openRun: reader.openRun } : {}) }
       const items: object[] = []
       const captured: Map<string, Tensor>[] = []
       const warnings = new Set(model.warnings)
       const sequences: number[][] = []
+      const sources: (readonly number[])[] = []
       for (const [index, prompt] of prompts.entries()) {
         const steps = new Map<string, Tensor[]>()
         const made = await model.generate(prompt.ids, {
           ...options,
+          ...(prompt.decoder ? { decoderIds: prompt.decoder.ids } : {}),
           ...samplingOf(values),
           seed,
           stopAt: values['ignore-eos'] ? [] : model.checkpoint.eosIds,
@@ -97,10 +100,12 @@ export const generate = command({
         const text = continuation(model, made, wordOf)
         if (values.capture.length > 0) {
           captured.push(await join(model, steps))
-          sequences.push([...made.promptIds, ...made.ids].slice(0, lengthOf(captured.at(-1)!)))
+          sequences.push([...made.promptIds, ...made.ids].slice(0, -1)) // the last new token was never fed
+          if (made.sourceIds) sources.push(made.sourceIds)
         }
         items.push({
           prompt_ids: made.promptIds,
+          ...(made.sourceIds ? { source_ids: made.sourceIds } : {}),
           ids: made.ids,
           text,
           log_probs: made.logProbs,
@@ -116,7 +121,7 @@ export const generate = command({
           out.line(out.style.dim(summary(made, check)))
         }
       }
-      if (values.out !== undefined) await write(resolve(values.out), sequences, captured)
+      if (values.out !== undefined) await write(resolve(values.out), sequences, sources, captured)
       if (!out.json) {
         if (values.out !== undefined) out.line(out.style.dim(`Captures written to ${resolve(values.out)}`))
         out.warn([...warnings])
@@ -206,18 +211,20 @@ async function join(
   ])
   // Without a cache every step computes all rows anew: the last one has them all.
   const whole = model.spec.ropes.some(dependsOnLength)
-  return new Map([...steps].map(([hook, tensors]) => [hook, whole ? tensors.at(-1)! : joinSteps(tensors)]))
-}
-
-/** Positions that were computed: the last new token was never fed. */
-function lengthOf(captures: ReadonlyMap<string, Tensor>): number {
-  const [tensor] = captures.values()
-  return tensor!.shape[tensor!.axes.findIndex((axis) => axis === 'pos' || axis === 'query')]!
+  // Keys and values of the encoder's text are the same in every step.
+  const fixed = /\.cross_attn\.hook_(rot_)?[kv]$/
+  return new Map(
+    [...steps].map(([hook, tensors]) => [
+      hook,
+      whole || fixed.test(hook) ? tensors.at(-1)! : joinSteps(tensors),
+    ]),
+  )
 }
 
 async function write(
   file: string,
   sequences: readonly number[][],
+  sources: readonly (readonly number[])[],
   captured: readonly ReadonlyMap<string, Tensor>[],
 ): Promise<void> {
   const [{ joinItems }, { writeCaptures }] = await Promise.all([
@@ -225,9 +232,7 @@ async function write(
     import('../captures-file.ts'),
   ])
   const names = [...captured[0]!.keys()]
-  writeCaptures(
-    file,
-    sequences,
-    new Map(names.map((name) => [name, joinItems(captured.map((one) => one.get(name)!))])),
-  )
+  const tensors = new Map(names.map((name) => [name, joinItems(captured.map((one) => one.get(name)!))]))
+  if (sources.length > 0) writeCaptures(file, sources, tensors, sequences)
+  else writeCaptures(file, sequences, tensors)
 }

@@ -7,7 +7,14 @@ import type { Tensor } from '../../graph/tensor.ts'
 import type { Model } from '../../run/model.ts'
 import type { Edit, Prediction, Run, RunItem, RunOptions } from '../../run/types.ts'
 import { type Call, command, UsageError } from '../command.ts'
-import { EDIT_OPTION, ENGINE_OPTIONS, MODEL_OPTIONS, PROMPT_OPTIONS, STORE_OPTIONS } from '../options.ts'
+import {
+  DECODER_OPTIONS,
+  EDIT_OPTION,
+  ENGINE_OPTIONS,
+  MODEL_OPTIONS,
+  PROMPT_OPTIONS,
+  STORE_OPTIONS,
+} from '../options.ts'
 import type { Output } from '../output.ts'
 import type { Prompt } from '../prompts.ts'
 import { printable, table } from '../table.ts'
@@ -25,6 +32,7 @@ export const run = command({
   ],
   options: {
     ...PROMPT_OPTIONS,
+    ...DECODER_OPTIONS,
     ...MODEL_OPTIONS,
     capture: {
       type: 'text',
@@ -45,14 +53,19 @@ export const run = command({
     if (top < 0) throw new UsageError(`--top is ${top}, but must be 0 or more`)
     if (values.out !== undefined && values.capture.length === 0)
       throw new UsageError('--out writes captures, so say which with --capture')
-    const [{ chooseModel }, { openChosen }, { givenPrompts, encodePrompts, viewsOf }, { openWrites }, facts] =
-      await Promise.all([
-        import('../models.ts'),
-        import('../runtime.ts'),
-        import('../prompts.ts'),
-        import('../store.ts'),
-        import('../model-facts.ts'),
-      ])
+    const [
+      { chooseModel },
+      { openChosen },
+      { givenPrompts, encodePrompts, viewsOf, withDecoders },
+      { openWrites },
+      facts,
+    ] = await Promise.all([
+      import('../models.ts'),
+      import('../runtime.ts'),
+      import('../prompts.ts'),
+      import('../store.ts'),
+      import('../model-facts.ts'),
+    ])
     const given = givenPrompts(values, 'run')
     const edits = values.edit.length > 0 ? (await import('../edits.ts')).parseEdits(values.edit) : []
     const chosen = await chooseModel(positionals[0]!, values.at, place)
@@ -60,7 +73,7 @@ export const run = command({
     try {
       const model = await openChosen(chosen, values, call)
       try {
-        const prompts = encodePrompts(model, given, values.bos)
+        const prompts = withDecoders(model, encodePrompts(model, given, values.bos), values)
         const kept = new Map<string, Tensor>()
         const done = await compute(call, { model, prompts, edits, top, store: store?.writes ?? null, kept })
         if (values.out !== undefined) {
@@ -69,6 +82,7 @@ export const run = command({
             resolve(values.out),
             prompts.map(({ ids }) => ids),
             kept,
+            model.spec.encoderDecoder && prompts.map(({ decoder }) => decoder!.ids),
           )
         }
         if (out.json) {
@@ -132,7 +146,8 @@ async function compute(
   const toFile = values.out !== undefined
   const ids = prompts.map((prompt) => prompt.ids)
   // Losses come with the likeliest tokens, so at least one of these is asked for.
-  const options: RunOptions = { edits, top: Math.max(1, top), signal, onProgress: progress('run') }
+  const both = model.spec.encoderDecoder ? { decoderIds: prompts.map(({ decoder }) => decoder!.ids) } : {}
+  const options: RunOptions = { ...both, edits, top: Math.max(1, top), signal, onProgress: progress('run') }
   const keep = (hook: string, tensor: Tensor) => {
     if (toFile && wanted.has(hook)) kept.set(hook, tensor)
   }
@@ -146,13 +161,17 @@ async function compute(
     import('../prompts.ts'),
   ])
   const spec = specSummary(model.spec)
-  const usual = storedCaptures(spec.n_layers)
+  const usual = storedCaptures(spec)
   const stored = toFile ? usual : [...usual, ...captured]
   const isStored = new Set(matchHooks(stored, names))
   const plan = {
     provenance: provenanceOf(model, stored, edits),
     spec,
-    items: prompts.map(({ ids, text }) => ({ ids, text, tokens: viewsOf(model, ids) })),
+    items: prompts.map(({ ids, text, decoder }) => {
+      const own = { ids, text, tokens: viewsOf(model, ids) }
+      if (!decoder) return own
+      return { ids: decoder.ids, text: decoder.text, tokens: viewsOf(model, decoder.ids), source: own }
+    }),
   }
   let run: Run | null = null
   const id = await store.storeRun(model, plan, async (write) => {
@@ -177,11 +196,12 @@ function shortened(item: RunItem, top: number): RunItem {
 
 type Views = typeof import('../prompts.ts').viewsOf
 
-function itemDocument(model: Model, { ids, loss, positions }: RunItem, viewsOf: Views) {
+function itemDocument(model: Model, { ids, source, loss, positions }: RunItem, viewsOf: Views) {
   const tokens = viewsOf(model, ids).map((view) => view.text)
   return {
     ids,
     tokens,
+    ...(source ? { source: { ids: source, tokens: viewsOf(model, source).map((view) => view.text) } } : {}),
     ...withWhy(
       'loss',
       loss,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { HeadscopeError } from '../../errors.ts'
 import { command, type Place } from '../command.ts'
-import { STORE_OPTIONS } from '../options.ts'
+import { ENGINE_OPTIONS, STORE_OPTIONS } from '../options.ts'
 
 export const serve = command({
   name: 'serve',
@@ -18,7 +18,7 @@ export const serve = command({
     port: { type: 'whole', value: 'N', help: 'port on 127.0.0.1 (default: a free one)' },
     library: { type: 'text', value: 'DIR', help: 'folder whose checkpoints fill the library' },
     ...STORE_OPTIONS,
-    threads: { type: 'whole', value: 'N', help: 'threads of each computation (default: all cores)' },
+    ...ENGINE_OPTIONS,
   },
   takes: [0, 0],
   async run({ values, place, out, signal }) {
@@ -27,8 +27,10 @@ export const serve = command({
       import('../store.ts'),
       import('../models.ts'),
     ])
-    requireRuntime(undefined)
+    requireRuntime()
     const threads = threadsOf(values.threads)
+    const { requireDevice } = await import('../../run/devices.ts')
+    const device = await requireDevice(values.device ?? 'cpu')
     const library = values.library === undefined ? null : resolve(values.library)
     if (library !== null && !existsSync(library))
       throw new HeadscopeError(
@@ -49,6 +51,7 @@ export const serve = command({
         dataDir: dirname(store),
         ...(values.port === undefined ? {} : { port: values.port }),
         ...threads,
+        device,
       })
       if (out.json) out.document({ url: serving.url, port: serving.port, store, warnings: [] })
       else out.line(serving.url)
