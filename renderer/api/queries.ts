@@ -1,22 +1,13 @@
 /** What the views read, as hooks. Runs never change, so their parts are kept as long as somebody looks. */
-import { keepPreviousData, QueryClient, useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import type { RunDetail } from '../../core/api/contract.ts'
+import { actingEdits } from '../state/edits.ts'
 import type { HeadId } from '../state/selection.ts'
 import { useSelection } from '../state/store.ts'
-import { ApiFailure, api } from './client.ts'
+import { api } from './client.ts'
+import { editedRun } from './edited-run.ts'
 import { fetchPattern, peekPattern, prefetchAround } from './patterns.ts'
-
-export const queryClient = new QueryClient({
-  defaultOptions: {
-    queries: {
-      staleTime: Number.POSITIVE_INFINITY,
-      refetchOnWindowFocus: false,
-      retry: (count, error) => count < 4 && error instanceof ApiFailure && error.code === 'offline',
-      networkMode: 'always', // the engine is on this machine
-    },
-    mutations: { networkMode: 'always' },
-  },
-})
+import { queryClient } from './query-client.ts'
 
 export const useAbout = () => useQuery({ queryKey: ['about'], queryFn: api.about })
 
@@ -68,5 +59,17 @@ export function usePattern(run: number | null, head: HeadId | null) {
     ...(known ? { initialData: { run: run!, ...head!, pattern: known } } : {}),
     placeholderData: keepPreviousData,
     gcTime: 0, // patterns.ts keeps the last ones within a budget
+  })
+}
+
+/** The selected run with the active edits: made once for each set of edits, then read from the store. */
+export function useEditedRun() {
+  const run = useRun().data
+  const edits = actingEdits(useSelection((s) => s.edits))
+  return useQuery({
+    queryKey: ['edited', run?.id, JSON.stringify(edits)],
+    queryFn: () => editedRun(run!, edits),
+    enabled: run !== undefined && edits.length > 0,
+    retry: false,
   })
 }

@@ -1,5 +1,7 @@
 /** Arcs over a line of tokens. In: pairs with weights. Out: plain shapes, strongest last (drawn on top). Pure. */
 
+import type { Reading } from './reading.ts'
+
 export interface Arc {
   readonly index: number // of the pair
   readonly from: number // the later token
@@ -23,7 +25,7 @@ export function layoutArcs(
   pitch: number,
   height: number,
 ): Arc[] {
-  const longest = pairs.reduce((n, p) => Math.max(n, p.query - p.target), 1)
+  const longest = pairs.reduce((n, p) => Math.max(n, Math.abs(p.query - p.target)), 1)
   const thickest = Math.min(4.25, Math.max(1.1, pitch / 4)) // where tokens are narrow, so are arcs
   const crowd = Math.max(1, Math.sqrt(Math.min(pairs.length, MOST_ARCS) / 60))
   return pairs
@@ -31,7 +33,8 @@ export function layoutArcs(
       const weight = weights[index] ?? 0
       const x1 = (pair.query + 0.5) * pitch
       const x2 = (pair.target + 0.5) * pitch
-      const rise = Math.max(14, ((pair.query - pair.target) / longest) ** 0.7 * (height - 10)) * (4 / 3)
+      const rise =
+        Math.max(14, (Math.abs(pair.query - pair.target) / longest) ** 0.7 * (height - 10)) * (4 / 3)
       const lean = (x1 - x2) * 0.12
       return {
         index,
@@ -46,3 +49,31 @@ export function layoutArcs(
     .sort((a, b) => a.weight - b.weight || a.index - b.index)
     .slice(-MOST_ARCS)
 }
+
+export interface Edge {
+  readonly query: number
+  readonly target: number
+  readonly weight: number
+}
+
+/** The strongest cells by magnitude, of one query or of all, strongest first. One pass, kept in a list of `most`. */
+export function strongestEdges(reading: Reading, most: number, query: number | null): Edge[] {
+  const found: Edge[] = []
+  let least = 0
+  const [from, to] = query === null ? [0, reading.size - 1] : [query, Math.min(query, reading.size - 1)]
+  for (let q = from; q <= to; q++) {
+    for (let key = 0; key < reading.size; key++) {
+      const weight = reading.at(q, key)
+      if (weight === null || Math.abs(weight) <= Math.max(least, FAINT) || key === q) continue
+      found.push({ query: q, target: key, weight })
+      if (found.length >= 4 * most) {
+        found.sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight))
+        found.length = most
+        least = Math.abs(found.at(-1)!.weight)
+      }
+    }
+  }
+  return found.sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight) || a.query - b.query).slice(0, most)
+}
+
+const FAINT = 0.01 // arcs that cannot be seen

@@ -1,5 +1,5 @@
 /**
- * The colours of a weight, 0 to 1. Light: white to blue; dark: near-black to light blue. Strength is the weight and the
+ * The colours of a weight, 0 to 1, and of a signed value, -1 to 1. Light: white to blue; dark: near-black to light blue. Strength is the weight and the
  * hue says nothing; the ramps rise evenly in lightness, so that they read the same with any colour vision.
  */
 import type { Theme } from '../state/theme.ts'
@@ -66,4 +66,75 @@ export function rampGradient(theme: Theme): string {
 export function rampPosition(weight: number, log: boolean): number {
   if (!log) return weight
   return weight <= 0 ? 0 : Math.max(0, 1 + Math.log10(weight) / 4)
+}
+
+const SIGNED: Record<Theme, { readonly minus: readonly Rgb[]; readonly plus: readonly Rgb[] }> = {
+  light: {
+    minus: [
+      [255, 255, 255],
+      [249, 208, 196],
+      [235, 140, 116],
+      [202, 67, 51],
+      [122, 16, 22],
+    ],
+    plus: [
+      [255, 255, 255],
+      [200, 219, 247],
+      [120, 166, 232],
+      [49, 104, 199],
+      [8, 38, 98],
+    ],
+  },
+  dark: {
+    minus: [
+      [16, 19, 25],
+      [74, 29, 25],
+      [150, 50, 40],
+      [222, 106, 82],
+      [255, 214, 200],
+    ],
+    plus: [
+      [16, 19, 25],
+      [22, 46, 92],
+      [36, 88, 168],
+      [87, 154, 236],
+      [214, 233, 255],
+    ],
+  },
+}
+
+/** Colour of a signed value, -1 to 1: red below 0, blue above, white (dark: near-black) at 0. */
+function signedAt(theme: Theme, t: number): Rgb {
+  const stops = t < 0 ? SIGNED[theme].minus : SIGNED[theme].plus
+  const x = Math.min(1, Math.abs(t)) * (stops.length - 1)
+  const i = Math.min(stops.length - 2, Math.floor(x))
+  const [a, b] = [stops[i]!, stops[i + 1]!]
+  const mix = (c: 0 | 1 | 2) => Math.round(a[c] + (b[c] - a[c]) * (x - i))
+  return [mix(0), mix(1), mix(2)]
+}
+
+/** CSS colour of a signed value, -1 to 1. */
+export function signedColor(theme: Theme, t: number): string {
+  return `rgb(${signedAt(theme, t).join(' ')})`
+}
+
+/** Whether text on that colour should be the light one. */
+export function isSignedDark(theme: Theme, t: number): boolean {
+  const [r, g, b] = signedAt(theme, t)
+  return 0.299 * r + 0.587 * g + 0.114 * b < 140
+}
+
+/** Pixels of 2 × LEVELS - 1 signed values from -1 to 1; the middle one is 0. */
+export function signedPixels(theme: Theme): Uint32Array {
+  return (signedRamps[theme] ??= Uint32Array.from({ length: 2 * LEVELS - 1 }, (_, i) => {
+    const [r, g, b] = signedAt(theme, (i - (LEVELS - 1)) / (LEVELS - 1))
+    return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0
+  }))
+}
+const signedRamps: Partial<Record<Theme, Uint32Array>> = {}
+
+/** A CSS gradient for a signed legend, from - to +. */
+export function signedGradient(theme: Theme): string {
+  const parts = Array.from({ length: 21 }, (_, i) => `${signedColor(theme, (i - 10) / 10)} ${i * 5}%`)
+  return `linear-gradient(to right, ${parts.join(', ')})`
 }

@@ -2,41 +2,62 @@
  * A pattern with labelled axes: rows are queries, columns are keys. Hover previews a cell, a click locks it, again
  * unlocks; wheel zooms, dragging pans. Everything about cells goes through the shared hover and selection.
  */
-import { type KeyboardEvent, type PointerEvent, type ReactNode, useCallback, useRef, useState } from 'react'
+import { type KeyboardEvent, type PointerEvent, type ReactNode, useCallback, useRef } from 'react'
 import type { TokenView } from '../../core/checkpoint/types.ts'
 import type { Pattern } from '../api/pattern.ts'
 import { select, setHover, toggleCell, useSelection } from '../state/store.ts'
 import { useSize } from '../ui/use-size.ts'
 import { clampView, FIT, gutter, type View, zoomAt } from './labels.ts'
+import { Minimap } from './minimap.tsx'
 import { AxisLabels, Crosshair } from './pattern-axes.tsx'
-import { PatternCanvas } from './pattern-canvas.tsx'
+import { PatternCanvas, patternCanvas } from './pattern-canvas.tsx'
 import type { Display } from './pattern-pixels.ts'
 
 interface Props {
   readonly name: string
   readonly title: string
   readonly pattern: Pattern
+  /** Drawn as the difference to this one: both of one size. */
+  readonly against?: Pattern | null
   readonly tokens: readonly TokenView[]
   readonly display: Display
   /** Most pixels for the labels of an axis. */
   readonly labels: number
+  /** Whether the queries are labelled: the second of two beside each other has no need to. */
+  readonly queryLabels?: boolean
+  /** The window on the cells, shared by all that are linked. */
+  readonly view: View
+  readonly onView: (change: (view: View) => View) => void
   /** Stands below the cells. */
   readonly children?: ReactNode
 }
 
 const FOOT = 26 // height of what stands below
+const MAP = 112 // pixels of the map of a zoomed pattern
 
-export function PatternChart({ name, title, pattern, tokens, display, labels, children }: Props) {
+export function PatternChart(props: Props) {
+  const {
+    name,
+    title,
+    pattern,
+    against = null,
+    tokens,
+    display,
+    labels,
+    queryLabels = true,
+    children,
+  } = props
+  const { onView: setView } = props
   const [measure, size] = useSize<HTMLDivElement>()
-  const [view, setView] = useState<View>(FIT)
   const query = useSelection((s) => s.query)
   const key = useSelection((s) => s.key)
   const drag = useRef<{ x: number; y: number; view: View; moved: boolean } | null>(null)
 
   const count = pattern.size
-  const edge = gutter(tokens, labels)
+  const edge = queryLabels ? gutter(tokens, labels) : 6
   const top = gutter(tokens, labels * 0.78) // labels of keys stand upright: height is scarcer than width
   const side = Math.max(60, Math.floor(Math.min(size.width - edge - 2, size.height - top - FOOT)))
+  const view = clampView(props.view, count, side)
   const cell = (side / count) * view.zoom
   const pool = cell * devicePixelRatio >= 1 ? 1 : Math.ceil(1 / (cell * devicePixelRatio))
 
@@ -57,7 +78,7 @@ export function PatternChart({ name, title, pattern, tokens, display, labels, ch
         x: start.view.x - (event.clientX - start.x) / cell,
         y: start.view.y - (event.clientY - start.y) / cell,
       }
-      setView(clampView(moved, count, side))
+      setView(() => clampView(moved, count, side))
       return
     }
     const at = cellAt(event)
@@ -81,7 +102,7 @@ export function PatternChart({ name, title, pattern, tokens, display, labels, ch
     } else if (event.key === 'Escape') select({ query: null, key: null, also: [] }, { replace: true })
     else if (event.key === '+' || event.key === '=') setView((v) => zoomAt(v, 1.5, 0.5, 0.5, count, side))
     else if (event.key === '-') setView((v) => zoomAt(v, 1 / 1.5, 0.5, 0.5, count, side))
-    else if (event.key === '0') setView(FIT)
+    else if (event.key === '0') setView(() => FIT)
     else return
     event.preventDefault()
     event.stopPropagation()
@@ -101,7 +122,7 @@ export function PatternChart({ name, title, pattern, tokens, display, labels, ch
       element.addEventListener('wheel', onWheel, { passive: false })
       return () => element.removeEventListener('wheel', onWheel)
     },
-    [count, side],
+    [count, side, setView],
   )
 
   const frame = { count, cell, side, view, tokens }
@@ -109,14 +130,18 @@ export function PatternChart({ name, title, pattern, tokens, display, labels, ch
     <div className="pattern-chart" ref={measure}>
       {size.width > 0 && (
         <div className="pattern-box" style={{ width: edge + side, height: top + side + FOOT }}>
-          <span className="axis-name" style={{ right: side + 6, top: top - 17 }}>
-            query ↓
-          </span>
-          <span className="axis-name" style={{ right: side + 6, top: top - 31 }}>
-            key →
-          </span>
+          {queryLabels && (
+            <>
+              <span className="axis-name" style={{ right: side + 6, top: top - 17 }}>
+                query ↓
+              </span>
+              <span className="axis-name" style={{ right: side + 6, top: top - 31 }}>
+                key →
+              </span>
+              <AxisLabels {...frame} axis="query" along={top} across={edge} />
+            </>
+          )}
           <AxisLabels {...frame} axis="key" along={edge} across={top} />
-          <AxisLabels {...frame} axis="query" along={top} across={edge} />
           <div
             className="pattern-window"
             style={{
@@ -144,6 +169,7 @@ export function PatternChart({ name, title, pattern, tokens, display, labels, ch
             <PatternCanvas
               name={name}
               pattern={pattern}
+              against={against}
               display={display}
               pool={pool}
               cell={cell}
@@ -153,14 +179,16 @@ export function PatternChart({ name, title, pattern, tokens, display, labels, ch
             <Crosshair {...frame} />
           </div>
           {view.zoom > 1 && (
-            <button
-              type="button"
-              className="button small pattern-fit"
-              style={{ top: top + 6 }}
-              onClick={() => setView(FIT)}
-            >
-              Fit · {view.zoom.toFixed(1)}×
-            </button>
+            <Minimap
+              canvas={patternCanvas(`${name}/map`, pattern, display, Math.ceil(count / MAP), against)}
+              count={count}
+              view={view}
+              top={top + 6}
+              right={6}
+              size={Math.min(MAP, side / 3)}
+              onMove={(x, y) => setView((v) => clampView({ ...v, x, y }, count, side))}
+              onFit={() => setView(() => FIT)}
+            />
           )}
           <div className="pattern-foot" style={{ top: top + side + 5 }}>
             {children}

@@ -5,7 +5,7 @@
 import { useSyncExternalStore } from 'react'
 import type { DesktopApi, DesktopCommand, EngineState } from '../../core/api/desktop.ts'
 import { resumeJobs } from '../api/jobs.ts'
-import { queryClient } from '../api/queries.ts'
+import { queryClient } from '../api/query-client.ts'
 import { openCheckpoint } from './open.ts'
 import { createStore } from './store.ts'
 import { currentTheme, toggleTheme } from './theme.ts'

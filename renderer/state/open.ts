@@ -3,11 +3,10 @@
  * dialog and the prompt editor. Each ends in a selection; problems are thrown to whoever asked, and long work is a job.
  */
 import type { HeadScores } from '../../core/analysis/types.ts'
-import type { OpenedModel, PromptInput, RunDetail, StoredRun } from '../../core/api/contract.ts'
-import type { Edit } from '../../core/run/types.ts'
+import type { OpenedModel, PromptInput, StoredRun } from '../../core/api/contract.ts'
 import { api } from '../api/client.ts'
 import { runPrompt, scanModel } from '../api/jobs.ts'
-import { queryClient } from '../api/queries.ts'
+import { queryClient } from '../api/query-client.ts'
 import type { ActiveEdit } from './edits.ts'
 import { rankHeads } from './rank.ts'
 import type { HeadId } from './selection.ts'
@@ -45,28 +44,6 @@ export async function runOn(model: OpenedModel, prompt: PromptInput): Promise<vo
   const run = known ?? (await runPrompt({ model: model.path, prompt })).run
   if (!known) void queryClient.invalidateQueries({ queryKey: ['library'] })
   if (getSelection().model === model.path) select({ run, query: null, key: null, also: [] })
-}
-
-/** The run of the same tokens with edits: a stored one where there is one, else it is run now. Stored, so that it is once. */
-export async function editedRun(run: RunDetail, edits: readonly Edit[]): Promise<RunDetail> {
-  const wanted = JSON.stringify(edits)
-  const detail = (id: number) => queryClient.fetchQuery({ queryKey: ['run', id], queryFn: () => api.run(id) })
-  const { runs } = await queryClient.fetchQuery({ queryKey: ['library'], queryFn: api.library })
-  const alike = runs.filter(
-    (r) =>
-      r.model === run.model &&
-      r.edits === edits.length &&
-      r.tokens === run.views.length &&
-      r.text === run.text,
-  )
-  for (const { id } of alike) {
-    const found = await detail(id)
-    const same = found.views.every((view, i) => view.id === run.views[i]?.id)
-    if (same && JSON.stringify(found.provenance.edits) === wanted) return found
-  }
-  const made = await runPrompt({ model: run.model, prompt: { ids: run.views.map((v) => v.id) }, edits })
-  void queryClient.invalidateQueries({ queryKey: ['library'] })
-  return detail(made.run)
 }
 
 /** Shows a stored run: its checkpoint is opened too. */

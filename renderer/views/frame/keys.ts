@@ -3,7 +3,7 @@
  * written; arrows and Enter only while nothing has the focus, because whatever has it uses them itself.
  */
 import type { OpenedModel } from '../../../core/api/contract.ts'
-import { queryClient } from '../../api/queries.ts'
+import { queryClient } from '../../api/query-client.ts'
 import { carryOut, desktop, helpOpen, openProblem, paletteOpen } from '../../state/desktop.ts'
 import { redoEdit, toggleAblation, toggleEdit, undoEdit } from '../../state/edit-history.ts'
 import { knockOut } from '../../state/edits.ts'
@@ -41,7 +41,6 @@ function walk(key: string): boolean {
   const next = model && walked(key, now.head, model.spec)
   if (next) select({ head: next })
   else if (key === 'Enter' && now.head) select({ tab: 'pattern' })
-  else if (key === 'Escape') select({ query: null, key: null, also: [] }, { replace: true })
   else return false
   return true
 }
@@ -55,6 +54,9 @@ function letter(event: KeyboardEvent): boolean {
     return true
   }
   switch (event.key.toLowerCase()) {
+    case 'escape':
+      select({ query: null, key: null, also: [] }, { replace: true })
+      return true
     case '?':
       helpOpen.set(true)
       return true

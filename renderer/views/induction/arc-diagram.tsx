@@ -1,26 +1,26 @@
 /** Tokens on a line with arcs above. Hovering a token or an arc is the shared hover; a click on an arc locks its cell. */
-import type { RunDetail } from '../../../core/api/contract.ts'
+import type { TokenView } from '../../../core/checkpoint/types.ts'
 import { layoutArcs, MOST_ARCS } from '../../charts/arcs.ts'
 import { visibleLabels } from '../../charts/labels.ts'
 import { setHover, toggleCell, toggleQuery, useHover, useSelection } from '../../state/store.ts'
 import { useSize } from '../../ui/use-size.ts'
-import type { Place } from './places.ts'
 
 interface Props {
-  readonly run: RunDetail
+  readonly tokens: readonly TokenView[]
   readonly pairs: readonly { readonly query: number; readonly target: number }[]
   readonly weights: readonly number[]
-  readonly places: readonly Place[]
+  /** For each pair: drawn as a miss. null: none is. */
+  readonly misses: readonly boolean[] | null
 }
 
 const LABELS = 92
 
-export function ArcDiagram({ run, pairs, weights, places }: Props) {
+export function ArcDiagram({ tokens, pairs, weights, misses }: Props) {
   const [measure, size] = useSize<HTMLDivElement>()
   const over = useHover()
   const query = useSelection((s) => s.query)
   const key = useSelection((s) => s.key)
-  const count = run.views.length
+  const count = tokens.length
   const pitch = Math.min(44, Math.max(0.25, (size.width - 44) / count))
   const height = Math.max(60, size.height - LABELS)
   const arcs = layoutArcs(pairs, weights, pitch, height)
@@ -40,13 +40,13 @@ export function ArcDiagram({ run, pairs, weights, places }: Props) {
             const hovered = arc.from === over.query && (over.key === null || arc.to === over.key)
             const asked = over.query ?? query
             const faded = asked !== null && !chosen && !hovered
-            const hit = places[arc.index]?.hit
+            const miss = misses?.[arc.index] ?? false
             return (
               // biome-ignore lint/a11y/noStaticElementInteractions: the same places are buttons in the list below
               <path
                 key={arc.index}
                 d={arc.path}
-                className={`arc${hit === false ? ' is-miss' : ''}${chosen ? ' is-locked' : ''}${faded ? ' is-faded' : ''}`}
+                className={`arc${miss ? ' is-miss' : ''}${chosen ? ' is-locked' : ''}${faded ? ' is-faded' : ''}`}
                 style={{ strokeWidth: arc.width, strokeOpacity: faded ? arc.opacity * 0.3 : arc.opacity }}
                 onPointerEnter={() => setHover(arc.from, arc.to)}
                 onPointerLeave={() => setHover(null, null)}
@@ -60,7 +60,7 @@ export function ArcDiagram({ run, pairs, weights, places }: Props) {
               cx={(arc.to + 0.5) * pitch}
               cy={height}
               r={Math.min(pitch / 2, 2 + arc.weight * 2)}
-              className={places[arc.index]?.hit === false ? 'arc-end is-miss' : 'arc-end'}
+              className={misses?.[arc.index] ? 'arc-end is-miss' : 'arc-end'}
             />
           ))}
           <line x1={0} x2={count * pitch} y1={height + 0.5} y2={height + 0.5} className="arc-base" />
@@ -74,7 +74,7 @@ export function ArcDiagram({ run, pairs, weights, places }: Props) {
               onPointerLeave={() => setHover(null, null)}
               onClick={() => toggleQuery(i)}
             >
-              <text dy="0.35em">{shorten(run.views[i]?.text ?? '')}</text>
+              <text dy="0.35em">{shorten(tokens[i]?.text ?? '')}</text>
             </g>
           ))}
         </svg>

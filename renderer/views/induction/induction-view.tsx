@@ -54,7 +54,12 @@ function Induction({ run, data }: { run: RunDetail; data: Data }) {
             <p>Edit the prompt so that a word comes twice: “the king Mimsy … the king”.</p>
           </Empty>
         ) : (
-          <ArcDiagram run={run} pairs={data.pairs} weights={of?.weights ?? []} places={places} />
+          <ArcDiagram
+            tokens={run.views}
+            pairs={data.pairs}
+            weights={of?.weights ?? []}
+            misses={places.map((place) => place.hit === false)}
+          />
         )}
       </section>
       <div className="induction-bottom">

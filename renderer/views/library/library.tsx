@@ -144,7 +144,9 @@ function RunEntry({ run, selected, onShow }: { run: StoredRun; selected: boolean
       >
         <span className="run-id">{run.id}</span>
         <span className="clip">{run.text ?? `${run.tokens} ids`}</span>
-        <i className="count">{run.edits > 0 ? `${run.edits} edits` : run.modelName}</i>
+        <i className="count">
+          {run.edits > 0 ? `${run.edits} ${run.edits === 1 ? 'edit' : 'edits'}` : run.modelName}
+        </i>
       </button>
     </li>
   )

@@ -1,44 +1,52 @@
-/** Where one query looks, and who looks at one key: the row and the column of the hovered or locked cell, as bars. */
+/**
+ * Where one query looks, and who looks at one key: the row and the column of the hovered or locked cell, as bars. Several
+ * locked queries are averaged. With two readings: both numbers and their difference, ordered by its size.
+ */
 import type { ReactNode } from 'react'
 import type { TokenView } from '../../../core/checkpoint/types.ts'
-import type { Pattern } from '../../api/pattern.ts'
-import { shownWeight } from '../../charts/pattern-pixels.ts'
-import { preciseWeight } from '../../state/format.ts'
-import type { BosMode } from '../../state/selection.ts'
+import { meanOfRows, type Reading } from '../../charts/reading.ts'
+import { preciseWeight, signedWeight } from '../../state/format.ts'
 import { setHover, toggleCell, useHover, useSelection } from '../../state/store.ts'
 
 interface Props {
-  readonly pattern: Pattern
+  readonly reading: Reading
+  /** The same cells before. */
+  readonly before?: Reading | null
   readonly tokens: readonly TokenView[]
-  readonly bos: BosMode
   readonly rows: number
   /** Stands below the lists. */
   readonly children?: ReactNode
 }
 
-export function LinkLists({ pattern, tokens, bos, rows, children }: Props) {
+export function LinkLists({ reading, before = null, tokens, rows, children }: Props) {
   const over = useHover()
   const lockedQuery = useSelection((s) => s.query)
   const lockedKey = useSelection((s) => s.key)
-  const query = lockedQuery ?? over.query ?? pattern.size - 1
+  const also = useSelection((s) => s.also)
+  const last = reading.size - 1
+  const query = Math.min(lockedQuery ?? over.query ?? last, last)
   const key = lockedKey ?? over.key
-  const safeQuery = Math.min(query, pattern.size - 1)
-  const row = strongest(pattern.size, rows, (k) => shownWeight(pattern, safeQuery, k, bos))
-  const column =
-    key === null || key >= pattern.size
-      ? null
-      : strongest(pattern.size, rows, (q) => shownWeight(pattern, q, key, bos))
+  const queries = lockedQuery === null ? [query] : [query, ...also.filter((q) => q <= last)]
+  const row = items(reading, before, rows, (r, k) => meanOfRows(r, queries, k))
+  const column = key === null || key > last ? null : items(reading, before, rows, (r, q) => r.at(q, key))
   return (
-    <div className="link-lists">
+    <div className={before ? 'link-lists is-pair' : 'link-lists'}>
       <section aria-label="Where the query looks">
         <h4>
-          query {safeQuery} <q>{tokens[safeQuery]?.text}</q> looks at
+          {queries.length > 1 ? (
+            `mean of queries ${[...queries].sort((a, b) => a - b).join(', ')} looks at`
+          ) : (
+            <>
+              query {query} <q>{tokens[query]?.text}</q> looks at
+            </>
+          )}
         </h4>
         <List
           items={row}
           tokens={tokens}
-          onPick={(k) => toggleCell(safeQuery, k)}
-          onOver={(k) => setHover(safeQuery, k)}
+          onPick={(k) => toggleCell(query, k)}
+          onOver={(k) => setHover(query, k)}
+          signed={reading.signed}
         />
       </section>
       <section aria-label="Who looks at the key">
@@ -54,6 +62,7 @@ export function LinkLists({ pattern, tokens, bos, rows, children }: Props) {
               tokens={tokens}
               onPick={(q) => toggleCell(q, key)}
               onOver={(q) => setHover(q, key)}
+              signed={reading.signed}
             />
           </>
         )}
@@ -66,18 +75,21 @@ export function LinkLists({ pattern, tokens, bos, rows, children }: Props) {
 interface Item {
   readonly at: number
   readonly weight: number
+  readonly before: number | null
 }
 
-function List(props: {
-  items: readonly Item[]
-  tokens: readonly TokenView[]
+interface ListProps {
+  readonly items: readonly Item[]
+  readonly tokens: readonly TokenView[]
+  readonly signed: boolean
   onPick(i: number): void
   onOver(i: number): void
-}) {
-  const { items, tokens, onPick, onOver } = props
+}
+
+function List({ items: shown, tokens, signed, onPick, onOver }: ListProps) {
   return (
     <ol className="links">
-      {items.map(({ at, weight }) => (
+      {shown.map(({ at, weight, before }) => (
         <li key={at}>
           <button
             type="button"
@@ -88,10 +100,19 @@ function List(props: {
           >
             <span className="index">{at}</span>
             <span className="token-text">{tokens[at]?.text}</span>
-            <span className="bar">
-              <span className="bar-fill" style={{ width: `${Math.min(100, weight * 100)}%` }} />
-            </span>
-            <span className="number">{preciseWeight(weight)}</span>
+            {before !== null && (
+              <>
+                <Bar value={before} look="bar-before" />
+                <span className="number muted">{preciseWeight(before)}</span>
+              </>
+            )}
+            <Bar value={weight} look={signed && weight < 0 ? 'bar-minus' : ''} />
+            <span className="number">{signed ? signedWeight(weight) : preciseWeight(weight)}</span>
+            {before !== null && (
+              <span className={weight < before ? 'number is-less' : 'number is-more'}>
+                {signedWeight(weight - before)}
+              </span>
+            )}
           </button>
         </li>
       ))}
@@ -99,12 +120,43 @@ function List(props: {
   )
 }
 
-/** The largest weights of a row or column, falling; what is hidden or does not exist is left out. */
-export function strongest(size: number, count: number, weight: (i: number) => number | null): Item[] {
-  const items: Item[] = []
+function Bar({ value, look }: { value: number; look: string }) {
+  return (
+    <span className="bar">
+      <span className={`bar-fill ${look}`} style={{ width: `${Math.min(100, Math.abs(value) * 100)}%` }} />
+    </span>
+  )
+}
+
+/** The largest values of a row or column, falling; what is hidden or does not exist is left out. */
+export function strongest(
+  size: number,
+  count: number,
+  weight: (i: number) => number | null,
+): { at: number; weight: number }[] {
+  const found: { at: number; weight: number }[] = []
   for (let at = 0; at < size; at++) {
     const w = weight(at)
-    if (w !== null) items.push({ at, weight: w })
+    if (w !== null) found.push({ at, weight: w })
   }
-  return items.sort((a, b) => b.weight - a.weight || a.at - b.at).slice(0, count)
+  return found.sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight) || a.at - b.at).slice(0, count)
+}
+
+function items(
+  reading: Reading,
+  before: Reading | null,
+  count: number,
+  value: (reading: Reading, i: number) => number | null,
+): Item[] {
+  if (!before)
+    return strongest(reading.size, count, (i) => value(reading, i)).map((item) => ({ ...item, before: null }))
+  const change = (i: number) => {
+    const [a, b] = [value(reading, i), value(before, i)]
+    return a === null || b === null ? null : a - b
+  }
+  return strongest(reading.size, count, change).map(({ at }) => ({
+    at,
+    weight: value(reading, at)!,
+    before: value(before, at)!,
+  }))
 }

@@ -1,31 +1,40 @@
 /**
- * The selected head's pattern with everything that reads it: title, display switches, read-out, legend, and the bar
- * lists of one row and one column. Used whole in the pattern view and compact beside the head grid.
+ * The selected head's pattern with everything that reads it: title, display switches, what it is compared with, read-out,
+ * legend, and the lists of one row and one column. Used whole in the pattern view and compact beside the head grid.
  */
 import { useJobOn } from '../../api/jobs.ts'
 import { usePattern, useRun } from '../../api/queries.ts'
-import { PatternChart } from '../../charts/pattern-chart.tsx'
 import type { Display } from '../../charts/pattern-pixels.ts'
-import { headName } from '../../state/selection.ts'
+import { type Compare, headName } from '../../state/selection.ts'
 import { select, useSelection } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
+import { hold } from '../frame/keys.ts'
+import { EditMenu } from './edit-menu.tsx'
 import { ExportMenu } from './export-menu.tsx'
-import { Legend } from './legend.tsx'
-import { LinkLists } from './link-lists.tsx'
-import { ReadOut } from './read-out.tsx'
+import { PatternBody } from './pattern-body.tsx'
+import { type Pair, usePair } from './use-pair.ts'
 
 export function PatternPanel({ compact = false }: { compact?: boolean }) {
   const head = useSelection((s) => s.head)
   const runId = useSelection((s) => s.run)
   const log = useSelection((s) => s.log)
   const bos = useSelection((s) => s.bos)
+  const form = useSelection((s) => s.form)
+  const compare = useSelection((s) => s.compare)
+  const held = useSelection((s) => s.held)
   const theme = useTheme()
   const run = useRun()
   const loaded = usePattern(runId, head)
   const model = useSelection((s) => s.model)
   const running = useJobOn('run', model)
+  const ready = run.data && loaded.data && loaded.data.run === run.data.id ? loaded.data : null
+  const current =
+    run.data && ready
+      ? { run: run.data, head: { layer: ready.layer, head: ready.head }, pattern: ready.pattern }
+      : null
+  const pair = usePair(current)
 
   if (runId === null && running) return <Waiting text="Running the prompt…" />
   if (runId === null)
@@ -43,13 +52,11 @@ export function PatternPanel({ compact = false }: { compact?: boolean }) {
   const problem = run.error ?? loaded.error
   if (problem)
     return <Failed error={problem} retry={() => void Promise.all([run.refetch(), loaded.refetch()])} />
-  if (!run.data || !loaded.data || loaded.data.run !== run.data.id)
-    return <Waiting text="Reading the pattern…" />
+  if (!current) return <Waiting text="Reading the pattern…" />
 
   const display: Display = { theme, log, bos }
-  const { pattern } = loaded.data
-  const shown = headName(loaded.data)
-  const views = run.data.views
+  const shown = headName(current.head)
+  const views = current.run.views
   return (
     <section
       className={compact ? 'pattern-panel is-compact' : 'pattern-panel'}
@@ -57,59 +64,95 @@ export function PatternPanel({ compact = false }: { compact?: boolean }) {
     >
       <header className="pattern-head">
         <h3 className="pane-title">
-          {shown} {!compact && <span>attention weight, rows sum to 1</span>}
+          {shown} {!compact && !pair && <span>attention weight, rows sum to 1</span>}
         </h3>
-        <span className="spacer" />
-        <Segmented
-          label="Scale"
-          value={log ? 'log' : 'linear'}
-          options={[
-            { value: 'linear', label: 'Linear' },
-            { value: 'log', label: 'Log' },
-          ]}
-          onChange={(next) => select({ log: next === 'log' })}
-        />
-        <span className="field">
-          <span title="The first position (beginning of text): attention that has nowhere to go often rests there. Hiding it changes the picture only, never the data.">
-            {views[0]?.special ? 'BOS' : 'pos 0'}
-          </span>
+        {pair && <CompareChoice pair={pair} compact={compact} compare={compare} />}
+        <div className="pattern-tools">
+          {!compact && (
+            <Segmented
+              label="Form"
+              value={form}
+              options={[
+                { value: 'matrix', label: 'Matrix' },
+                { value: 'arcs', label: 'Arcs' },
+                { value: 'text', label: 'Text' },
+              ]}
+              onChange={(next) => select({ form: next })}
+            />
+          )}
           <Segmented
-            label="First token"
-            value={bos}
+            label="Scale"
+            value={log ? 'log' : 'linear'}
             options={[
-              { value: 'show', label: 'Show' },
-              { value: 'hide', label: 'Hide' },
-              { value: 'renormalise', label: compact ? 'Renorm.' : 'Renormalise' },
+              { value: 'linear', label: 'Linear' },
+              { value: 'log', label: 'Log' },
             ]}
-            onChange={(next) => select({ bos: next })}
+            onChange={(next) => select({ log: next === 'log' })}
           />
-        </span>
-        <ExportMenu
-          pattern={pattern}
-          tokens={views}
-          display={display}
-          title={`${run.data.modelName} ${shown}`}
-          compact={compact}
-        />
-      </header>
-      <div className="pattern-body">
-        <div className="pattern-main">
-          <PatternChart
-            key={run.data.id}
-            name={`${run.data.id}/${shown}`}
-            title={`Attention pattern of ${shown}`}
-            pattern={pattern}
+          <span className="field">
+            <span title="The first position (beginning of text): attention that has nowhere to go often rests there. Hiding it changes the picture only, never the data.">
+              {views[0]?.special ? 'BOS' : 'pos 0'}
+            </span>
+            <Segmented
+              label="First token"
+              value={bos}
+              options={[
+                { value: 'show', label: 'Show' },
+                { value: 'hide', label: 'Hide' },
+                { value: 'renormalise', label: 'Renorm.' },
+              ]}
+              onChange={(next) => select({ bos: next })}
+            />
+          </span>
+          {!compact && (
+            <button
+              type="button"
+              className={held ? 'button small toggle is-on' : 'button small toggle'}
+              aria-pressed={held !== null}
+              title="Keeps this head and prompt; the next head, prompt or checkpoint is shown beside it (H)"
+              onClick={hold}
+            >
+              {held ? `Let go of ${headName(held.head)}` : 'Hold'}
+            </button>
+          )}
+          {!compact && <EditMenu />}
+          <ExportMenu
+            pattern={current.pattern}
             tokens={views}
             display={display}
-            labels={compact ? 84 : 104}
-          >
-            <ReadOut pattern={pattern} tokens={views} bos={bos} />
-          </PatternChart>
+            title={`${current.run.modelName} ${shown}`}
+            compact={compact}
+          />
         </div>
-        <LinkLists pattern={pattern} tokens={views} bos={bos} rows={compact ? 7 : 14}>
-          <Legend theme={theme} log={log} />
-        </LinkLists>
-      </div>
+      </header>
+      <PatternBody
+        key={current.run.id}
+        current={{ ...current, label: shown }}
+        pair={pair}
+        compare={compact && compare === 'both' ? 'difference' : compare}
+        form={compact ? 'matrix' : form}
+        display={display}
+        compact={compact}
+      />
     </section>
+  )
+}
+
+/** Which of the two, or both beside each other, or their difference. */
+function CompareChoice({ pair, compact, compare }: { pair: Pair; compact: boolean; compare: Compare }) {
+  const names = pair.kind === 'edits' ? (['Before', 'After'] as const) : (['Held', 'Now'] as const)
+  const options: { value: Compare; label: string }[] = [
+    ...(compact ? [] : [{ value: 'both' as const, label: 'Side by side' }]),
+    { value: 'before', label: names[0] },
+    { value: 'after', label: names[1] },
+    { value: 'difference', label: compact ? 'Diff.' : 'Difference' },
+  ]
+  return (
+    <Segmented
+      label="Compare"
+      value={compact && compare === 'both' ? 'difference' : compare}
+      options={options}
+      onChange={(next) => select({ compare: next })}
+    />
   )
 }

@@ -1,35 +1,43 @@
 /** One sentence about the hovered or else the locked cell. */
 import type { TokenView } from '../../../core/checkpoint/types.ts'
-import type { Pattern } from '../../api/pattern.ts'
-import { shownWeight } from '../../charts/pattern-pixels.ts'
-import { preciseWeight } from '../../state/format.ts'
-import type { BosMode } from '../../state/selection.ts'
+import type { Reading } from '../../charts/reading.ts'
+import { preciseWeight, signedWeight } from '../../state/format.ts'
 import { useHover, useSelection } from '../../state/store.ts'
 
 interface Props {
-  readonly pattern: Pattern
+  readonly reading: Reading
   readonly tokens: readonly TokenView[]
-  readonly bos: BosMode
+  /** Only the number: beside a chart that says the rest. */
+  readonly brief?: boolean
 }
 
-export function ReadOut({ pattern, tokens, bos }: Props) {
+export function ReadOut({ reading, tokens, brief = false }: Props) {
   const over = useHover()
   const lockedQuery = useSelection((s) => s.query)
   const lockedKey = useSelection((s) => s.key)
   const hovering = over.query !== null && over.key !== null
   const query = hovering ? over.query : lockedQuery
   const key = hovering ? over.key : lockedKey
-  if (query === null || key === null || query >= pattern.size || key >= pattern.size)
+  const { size } = reading
+  if (query === null || key === null || query >= size || key >= size)
     return (
       <output className="read-out muted">
-        {pattern.size} × {pattern.size} · hover a cell, click to lock it
+        {size} × {size}
+        {!brief && ' · hover a cell, click to lock it'}
       </output>
     )
-  const weight = shownWeight(pattern, query, key, bos)
+  const value = reading.at(query, key)
+  const shown = value === null ? 'not shown' : reading.signed ? signedWeight(value) : preciseWeight(value)
+  if (brief)
+    return (
+      <output className="read-out">
+        <strong>{shown}</strong>
+      </output>
+    )
   return (
     <output className="read-out">
       query {query} <q>{tokens[query]?.text}</q> → key {key} <q>{tokens[key]?.text}</q>{' '}
-      <strong>{weight === null ? 'not shown' : preciseWeight(weight)}</strong>
+      <strong>{shown}</strong>
     </output>
   )
 }

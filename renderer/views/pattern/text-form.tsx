@@ -1,0 +1,98 @@
+/**
+ * The pattern as a reader meets it: the text itself. Point at a word: blue behind a word says how much the pointed one
+ * looks at it, the green line below a word how much that word looks back at the pointed one. A click locks it.
+ */
+import { useCallback } from 'react'
+import type { TokenView } from '../../../core/checkpoint/types.ts'
+import { isDark, isSignedDark, rampPosition, signedColor, weightColor } from '../../charts/color.ts'
+import type { Reading } from '../../charts/reading.ts'
+import { preciseWeight, signedWeight } from '../../state/format.ts'
+import { getSelection, hover, setHover, toggleAlso, toggleQuery, useSelection } from '../../state/store.ts'
+import type { Theme } from '../../state/theme.ts'
+
+interface Props {
+  readonly reading: Reading
+  readonly tokens: readonly TokenView[]
+  readonly theme: Theme
+  readonly log: boolean
+}
+
+const LEAST = 0.004 // below this a word is left white
+
+export function TextForm({ reading, tokens, theme, log }: Props) {
+  const query = useSelection((s) => s.query)
+  // Hover changes many times a second: the tint is written straight to the words that are there.
+  const tint = useCallback(
+    (host: HTMLParagraphElement | null) => {
+      if (!host) return undefined
+      const paint = () => paintWords(host, reading, hover.get().query ?? query, theme, log)
+      paint()
+      return hover.subscribe(paint)
+    },
+    [reading, query, theme, log],
+  )
+  return (
+    <div className="text-form">
+      <p className="muted small-text">
+        point at a word: <span className="key-looks">where it looks</span>{' '}
+        <span className="key-seen">who looks at it</span> · click locks it
+      </p>
+      <p className="text-words" ref={tint} onPointerLeave={() => setHover(null, null)}>
+        {tokens.map((token, i) => (
+          <button
+            // biome-ignore lint/suspicious/noArrayIndexKey: a token is its position
+            key={i}
+            type="button"
+            className={token.special ? 'word is-special' : 'word'}
+            aria-label={`word ${i} ${token.text}`}
+            onPointerEnter={() => setHover(i, null)}
+            onFocus={() => setHover(i, null)}
+            onBlur={() => setHover(null, null)}
+            onClick={(event) => (event.ctrlKey || event.metaKey ? toggleAlso(i) : toggleQuery(i))}
+          >
+            {token.text}
+          </button>
+        ))}
+      </p>
+    </div>
+  )
+}
+
+function paintWords(
+  host: HTMLElement,
+  reading: Reading,
+  at: number | null,
+  theme: Theme,
+  log: boolean,
+): void {
+  const locked = getSelection().query
+  for (let i = 0, word = host.firstElementChild; word; i++, word = word.nextElementSibling) {
+    const element = word as HTMLElement
+    const looks = at === null ? null : reading.at(at, i)
+    const seen = at === null ? null : reading.at(i, at)
+    const most = reading.signed ? looks : looks === null ? null : rampPosition(looks, log)
+    const shown = most !== null && Math.abs(most) >= LEAST
+    element.style.background = !shown
+      ? ''
+      : reading.signed
+        ? signedColor(theme, most)
+        : weightColor(theme, most)
+    const dark = shown && (reading.signed ? isSignedDark(theme, most) : isDark(theme, most))
+    element.style.color = !shown ? '' : dark ? '#fff' : '#16202f'
+    element.style.setProperty(
+      '--seen',
+      seen !== null && Math.abs(seen) >= LEAST ? String(Math.abs(seen)) : '0',
+    )
+    element.classList.toggle('is-query', i === at)
+    element.classList.toggle('is-later', at !== null && looks === null)
+    element.setAttribute('aria-pressed', String(i === locked))
+    const number = reading.signed ? signedWeight : preciseWeight
+    element.title = [
+      String(i),
+      looks === null || at === null ? '' : `${at} → ${i}: ${number(looks)}`,
+      seen === null || at === null || i === at ? '' : `${i} → ${at}: ${number(seen)}`,
+    ]
+      .filter(Boolean)
+      .join('\n')
+  }
+}
