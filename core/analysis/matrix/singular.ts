@@ -35,10 +35,8 @@ export function singularValuesOfGrams(leftGram: Matrix, rightGram: Matrix): Floa
   return values.map((value) => Math.sqrt(Math.max(0, value)))
 }
 
-// --- Internal helpers ---
-
 /** The symmetric S with S² = a, for a that is positive semidefinite up to rounding. */
-function squareRoot(a: Matrix): Matrix {
+export function squareRoot(a: Matrix): Matrix {
   const { values, vectors } = symmetricEigen(a)
   const n = a.rows
   const stretched = { ...vectors, data: vectors.data.slice() }
@@ -46,6 +44,8 @@ function squareRoot(a: Matrix): Matrix {
     for (let j = 0; j < n; j++) stretched.data[i * n + j]! *= Math.sqrt(Math.max(0, values[i]!))
   return multiply(transpose(vectors), stretched)
 }
+
+// --- Internal helpers ---
 
 function dot(data: Float64Array, cols: number, p: number, q: number): number {
   let sum = 0
