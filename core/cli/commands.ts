@@ -3,10 +3,12 @@ import type { Command } from './command.ts'
 import { bench } from './commands/bench.ts'
 import { generate } from './commands/generate.ts'
 import { inspect } from './commands/inspect.ts'
+import { merge } from './commands/merge.ts'
 import { run } from './commands/run.ts'
 import { scan } from './commands/scan.ts'
 import { serve } from './commands/serve.ts'
 import { sql } from './commands/sql.ts'
+import { sweep } from './commands/sweep.ts'
 import { verify } from './commands/verify.ts'
 
-export const COMMANDS: readonly Command[] = [inspect, run, generate, scan, verify, sql, serve, bench]
+export const COMMANDS: readonly Command[] = [inspect, run, generate, scan, verify, sweep, merge, sql, serve, bench]

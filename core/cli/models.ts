@@ -20,9 +20,17 @@ export interface Chosen {
   readonly of: number
 }
 
-/** The one checkpoint that is meant; of a series the step `at`, else the last. Throws not-found or bad-request. */
-export async function chooseModel(name: string, at: string | undefined, place: Place): Promise<Chosen> {
-  const path = await pathOf(name, place)
+/**
+ * The one checkpoint that is meant; of a series the step `at`, else the last. Relative paths begin at `base`, by default
+ * the working folder. Throws not-found or bad-request.
+ */
+export async function chooseModel(
+  name: string,
+  at: string | undefined,
+  place: Place,
+  base = '.',
+): Promise<Chosen> {
+  const path = await pathOf(name, place, base)
   if (at === undefined && !isSeries(path)) return { path, name, at: null, of: 1 }
   const members = listMembers(path)
   const member = at === undefined ? members.at(-1) : members.find((one) => one.at === at)
@@ -41,12 +49,13 @@ export async function chooseModels(
   names: readonly string[],
   at: string | undefined,
   place: Place,
+  base = '.',
 ): Promise<{ readonly several: boolean; readonly models: readonly Chosen[] }> {
   const models: Chosen[] = []
   let several = names.length > 1
   for (const name of names) {
-    const path = await pathOf(name, place)
-    if (at !== undefined || !isSeries(path)) models.push(await chooseModel(name, at, place))
+    const path = await pathOf(name, place, base)
+    if (at !== undefined || !isSeries(path)) models.push(await chooseModel(name, at, place, base))
     else {
       several = true
       const members = listMembers(path)
@@ -63,12 +72,12 @@ export function bundledFolder({ root }: Place): string {
 
 // --- Internal helpers ---
 
-async function pathOf(name: string, place: Place): Promise<string> {
+async function pathOf(name: string, place: Place, base: string): Promise<string> {
   if (name === '' || name.includes('\0'))
     throw new HeadscopeError('bad-request', 'MODEL is empty: name a checkpoint folder or a bundled model.')
   const bundled = bundledPath(name, place)
   if (bundled !== null) return bundled
-  const path = resolve(name.startsWith('~/') ? join(homedir(), name.slice(2)) : name)
+  const path = resolve(base, name.startsWith('~/') ? join(homedir(), name.slice(2)) : name)
   if (existsSync(path)) return path
   const folder = bundledFolder(place)
   const catalogue = createCatalogue({ bundledDir: folder, dataDir: folder })

@@ -42,7 +42,9 @@ export interface SweepOptions<C> {
   readonly onCells?: (cells: readonly C[]) => void
   /** Cells that are known already (a resumed sweep): they are not computed again. */
   readonly known?: readonly C[]
-  /** Weights repacked for long sweeps; default: decided by the number of cells. */
+  /** Cells of these layers only: a share of a sweep. The others are left out of the result. */
+  readonly layers?: readonly number[]
+  /** Weights repacked for long sweeps; default: decided by the number of cells of all layers. */
   readonly mode?: 'explore' | 'sweep'
 }
 

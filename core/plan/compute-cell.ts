@@ -1,0 +1,121 @@
+/**
+ * One cell computed. In: an open model, the plan, the cell. Out: plain data, the same every time on one kind of
+ * machine: no times, no process. A cell that its model or prompt cannot have is an answer too (`failed`), so that one
+ * such cell does not stop a plan of thousands.
+ */
+import { scanHeads } from '../analysis/scan.ts'
+import { randomRepeats } from '../analysis/sequences.ts'
+import type { ScanResult } from '../analysis/types.ts'
+import type { Progress } from '../checkpoint/types.ts'
+import { type ErrorCode, HeadscopeError } from '../errors.ts'
+import { type Ablated, ablate } from '../intervene/ablate.ts'
+import { type Patched, patch } from '../intervene/patch.ts'
+import type { Metric } from '../run/metrics.ts'
+import type { Model } from '../run/model.ts'
+import type { CheckpointInput } from '../store/types.ts'
+import type { PlanCell } from './cells.ts'
+import type { Plan, PlanPrompt, PlanText } from './plan.ts'
+
+/** What is kept of a cell. */
+export type CellValue = {
+  readonly model: { readonly name: string; readonly at: string | null }
+  readonly checkpoint: CheckpointInput
+} & (
+  | { readonly kind: 'scan'; readonly result: ScanResult }
+  | { readonly kind: 'ablate'; readonly ids: readonly number[]; readonly result: Ablated }
+  | {
+      readonly kind: 'patch'
+      readonly ids: readonly number[]
+      readonly corrupt: readonly number[]
+      readonly result: Patched
+    }
+  | { readonly kind: 'failed'; readonly code: ErrorCode; readonly why: string }
+)
+
+export interface ComputeOptions {
+  readonly signal?: AbortSignal | undefined
+  readonly onProgress?: (progress: Progress) => void
+  /** A summary of the model that is kept with its checkpoint. */
+  readonly summary?: (model: Model) => unknown
+}
+
+/** Errors that say something about the cell: running it again would end the same way. */
+const FACTS: readonly ErrorCode[] = ['bad-prompt', 'bad-edit', 'bad-request', 'unsupported']
+
+/** Computes a cell. Throws `cancelled`, and whatever is not the cell's own fault. */
+export async function computeCell(
+  model: Model,
+  plan: Plan,
+  cell: PlanCell,
+  options: ComputeOptions = {},
+): Promise<CellValue> {
+  const { hash } = await model.contentHash()
+  const base = {
+    model: { name: cell.model.name, at: cell.model.at },
+    checkpoint: {
+      contentHash: hash,
+      path: model.path,
+      name: model.name,
+      family: model.spec.family,
+      ...(options.summary ? { spec: options.summary(model) } : {}),
+    },
+  }
+  try {
+    return { ...base, ...(await answer(model, plan, cell, options)) }
+  } catch (error) {
+    if (!(error instanceof HeadscopeError) || !FACTS.includes(error.code)) throw error
+    return { ...base, kind: 'failed', code: error.code, why: error.message }
+  }
+}
+
+// --- Internal helpers ---
+
+async function answer(model: Model, plan: Plan, cell: PlanCell, options: ComputeOptions) {
+  const task = plan.tasks[cell.task]!
+  const { signal, onProgress } = options
+  const watched = { ...(signal ? { signal } : {}), ...(onProgress ? { onProgress } : {}) }
+  if (task.task === 'scan') {
+    const { task: kind, scores, bos, ...settings } = task
+    const asked = { ...(scores ? { scores } : {}), ...(bos === undefined ? {} : { bos }) }
+    return { kind, result: await scanHeads(model, { ...settings, ...asked, ...watched }) } as const
+  }
+  const prompt = plan.prompts[cell.prompt!] ?? null
+  const ids = prompt ? idsOf(model, prompt) : randomPrompt(model, plan, cell.prompt!)
+  const metric = metricOf(prompt, task.metric)
+  const layers = cell.layers ? { layers: cell.layers } : {}
+  if (task.task === 'ablate') {
+    const result = await ablate(model, ids, {
+      over: task.over,
+      kind: task.kind,
+      metric,
+      ...(task.reference ? { reference: task.reference.map((text) => idsOf(model, text)) } : {}),
+      ...(task.mean_over ? { meanOver: task.mean_over } : {}),
+      ...layers,
+      ...watched,
+    })
+    return { kind: 'ablate', ids, result } as const
+  }
+  const corrupt = idsOf(model, prompt!.corrupt!)
+  const result = await patch(model, ids, corrupt, {
+    site: task.site,
+    ...(task.by ? { by: task.by } : {}),
+    direction: task.direction,
+    metric,
+    ...layers,
+    ...watched,
+  })
+  return { kind: 'patch', ids, corrupt, result } as const
+}
+
+function metricOf(prompt: PlanPrompt | null, metric: Metric | undefined): Metric {
+  return prompt?.metric ?? metric!
+}
+
+function idsOf(model: Model, { text, ids, bos }: PlanText): readonly number[] {
+  return ids ?? model.encode(text!, bos ? { bos } : {})
+}
+
+function randomPrompt(model: Model, { prompts, random }: Plan, index: number): readonly number[] {
+  const { count, length, seed, bos } = random!
+  return randomRepeats(model, { length, batch: count, seed, bos }).ids[index - prompts.length]!
+}

@@ -1,0 +1,223 @@
+/**
+ * The plan of long work: models × tasks × prompts, as JSON. In: a file or an object. Out: a Plan with every default
+ * written out, or one sentence that names the field. Nothing is computed and no model is opened.
+ */
+import { basename, dirname, resolve } from 'node:path'
+import { z } from 'zod'
+import { readText } from '../checkpoint/files.ts'
+import { parseJson } from '../checkpoint/json.ts'
+import { HeadscopeError, sentence } from '../errors.ts'
+import type { AblateKind, AblateOver } from '../intervene/ablate.ts'
+import type { PatchBy, PatchSite } from '../intervene/patch.ts'
+import type { Metric } from '../run/metrics.ts'
+
+/** A text or token ids. */
+export interface PlanText {
+  readonly text?: string | undefined
+  readonly ids?: readonly number[] | undefined
+  readonly bos?: 'auto' | 'yes' | 'no' | undefined
+}
+
+/** A prompt of sweeps. `corrupt`: its counterpart for patching. `metric` goes before the task's. */
+export interface PlanPrompt extends PlanText {
+  readonly corrupt?: PlanText | undefined
+  readonly metric?: Metric | undefined
+}
+
+/** Scores of every head, on sequences that the scan draws. */
+export interface ScanTask {
+  readonly task: 'scan'
+  readonly scores?: readonly string[] | undefined
+  readonly length: number
+  readonly batch: number
+  readonly seed: number
+  readonly bos?: boolean | undefined
+}
+export interface AblateTask {
+  readonly task: 'ablate'
+  readonly over: AblateOver
+  readonly kind: AblateKind
+  readonly metric: Metric
+  readonly reference?: readonly PlanText[] | undefined
+  readonly mean_over?: 'all' | 'pos' | undefined
+}
+export interface PatchTask {
+  readonly task: 'patch'
+  readonly site: PatchSite
+  readonly by?: PatchBy | undefined
+  readonly direction: 'denoise' | 'noise'
+  readonly metric?: Metric | undefined
+}
+export type PlanTask = ScanTask | AblateTask | PatchTask
+
+export interface Plan {
+  /** As written: bundled names, paths, or series with an optional step. */
+  readonly models: readonly { readonly model: string; readonly at?: string | undefined }[]
+  readonly prompts: readonly PlanPrompt[]
+  /** Repeated random tokens as further prompts, drawn from each model's own vocabulary. */
+  readonly random: {
+    readonly count: number
+    readonly length: number
+    readonly seed: number
+    readonly bos: boolean
+  } | null
+  readonly tasks: readonly PlanTask[]
+  /** Threads of each computation: part of the plan, so that every share computes alike. */
+  readonly threads: number
+  /** Floating-point operations above which one sweep is split by layers into several cells. */
+  readonly largest_cell: number
+}
+
+const whole = (least: number, most: number) => z.int().min(least).max(most)
+const text = {
+  text: z.string().min(1).max(4_000_000).optional(),
+  ids: z
+    .array(whole(0, 2 ** 31))
+    .min(1)
+    .max(1_000_000)
+    .optional(),
+  bos: z.enum(['auto', 'yes', 'no']).optional(),
+}
+const one = (given: { text?: unknown; ids?: unknown }) =>
+  (given.text === undefined) !== (given.ids === undefined)
+const EITHER = 'give either "text" or "ids"'
+const planText = z.strictObject(text).refine(one, EITHER)
+const metric = z.strictObject({
+  kind: z.enum(['logit_diff', 'logit', 'logprob', 'prob', 'loss', 'kl']),
+  pos: z.int().optional(),
+  answer: z.union([z.int(), z.string()]).optional(),
+  wrong: z.union([z.int(), z.string()]).optional(),
+})
+const prompt = z
+  .strictObject({ ...text, corrupt: planText.optional(), metric: metric.optional() })
+  .refine(one, EITHER)
+
+const task = z.discriminatedUnion('task', [
+  z.strictObject({
+    task: z.literal('scan'),
+    scores: z.array(z.string()).min(1).optional(),
+    length: whole(2, 100_000).default(48),
+    batch: whole(1, 10_000).default(32),
+    seed: whole(0, 0xffffffff).default(1),
+    bos: z.boolean().optional(),
+  }),
+  z.strictObject({
+    task: z.literal('ablate'),
+    over: z.enum(['heads', 'mlps', 'layers', 'positions']).default('heads'),
+    kind: z.enum(['zero', 'mean', 'resample']).default('zero'),
+    metric: metric.default({ kind: 'loss' }),
+    reference: z.array(planText).min(1).optional(),
+    mean_over: z.enum(['all', 'pos']).optional(),
+  }),
+  z.strictObject({
+    task: z.literal('patch'),
+    site: z.enum(['resid_pre', 'attn_out', 'mlp_out', 'z', 'q', 'k', 'v', 'pattern']),
+    by: z.enum(['layer,pos', 'layer,head']).optional(),
+    direction: z.enum(['denoise', 'noise']).default('denoise'),
+    metric: metric.optional(),
+  }),
+])
+
+const model = z.union([
+  z.string().min(1).max(4096),
+  z.strictObject({ model: z.string().min(1).max(4096), at: z.string().min(1).optional() }),
+])
+
+const schema = z.strictObject({
+  models: z.array(model).min(1),
+  prompts: z.array(prompt).default([]),
+  random: z
+    .strictObject({
+      count: whole(1, 10_000).default(8),
+      length: whole(2, 100_000).default(48),
+      seed: whole(0, 0xffffffff).default(1),
+      bos: z.boolean().default(false),
+    })
+    .optional(),
+  tasks: z.array(task).min(1),
+  threads: whole(1, 1024).default(1),
+  largest_cell: z.number().positive().default(1e14),
+})
+
+/** Reads a plan file. `prompts` may name a `.txt` or `.jsonl` file beside it. Throws `bad-request` or `not-found`. */
+export function readPlan(file: string): Plan {
+  const name = basename(file)
+  let value: unknown
+  try {
+    value = parseJson(readText(file, name))
+  } catch (error) {
+    if (error instanceof HeadscopeError && error.code === 'not-found')
+      throw new HeadscopeError('not-found', `${file} does not exist; name a plan, a JSON file.`, {
+        cause: error,
+      })
+    throw new HeadscopeError(
+      'bad-request',
+      `${name} cannot be read as a plan: ${sentence(error).replace(/\.$/, '')}.`,
+      { cause: error },
+    )
+  }
+  const { prompts, ...rest } = (value ?? {}) as { prompts?: unknown }
+  const given = typeof prompts === 'string' ? promptsIn(resolve(dirname(file), prompts)) : prompts
+  return parsePlan(given === undefined ? value : { ...rest, prompts: given }, name)
+}
+
+/** Checks a plan and writes its defaults out. `name` stands in messages. Throws `bad-request`. */
+export function parsePlan(value: unknown, name = 'the plan'): Plan {
+  const result = schema.safeParse(value)
+  if (!result.success) {
+    const issue = result.error.issues[0]!
+    const field = issue.path.length > 0 ? `"${issue.path.join('.')}"` : 'the whole'
+    throw new HeadscopeError('bad-request', `${name}: ${field} does not fit: ${plain(issue.message)}.`)
+  }
+  const { models, random = null, ...rest } = result.data
+  const plan: Plan = {
+    ...rest,
+    random,
+    models: models.map((given) => (typeof given === 'string' ? { model: given } : given)),
+  }
+  const prompts = plan.prompts.length + (random?.count ?? 0)
+  for (const { task: kind, ...settings } of plan.tasks) {
+    if (kind !== 'scan' && prompts === 0)
+      throw new HeadscopeError('bad-request', `${name}: a task ${kind} needs "prompts" or "random".`)
+    if (kind === 'patch') checkPatch(plan, settings as PatchTask, name)
+    if (kind === 'ablate' && (settings as AblateTask).kind !== 'zero' && !(settings as AblateTask).reference)
+      throw new HeadscopeError(
+        'bad-request',
+        `${name}: a ${(settings as AblateTask).kind} ablation needs "reference", a list of prompts.`,
+      )
+  }
+  return plan
+}
+
+// --- Internal helpers ---
+
+function checkPatch(plan: Plan, { metric: own }: PatchTask, name: string): void {
+  const rule = 'a task patch needs prompts with "corrupt" (of the same length) and a "metric"'
+  if (plan.random) throw new HeadscopeError('bad-request', `${name}: ${rule}, which random tokens have not.`)
+  plan.prompts.forEach((given, i) => {
+    if (!given.corrupt || !(given.metric ?? own))
+      throw new HeadscopeError(
+        'bad-request',
+        `${name}: prompt ${i} has no "${given.corrupt ? 'metric' : 'corrupt'}"; ${rule}.`,
+      )
+  })
+}
+
+function promptsIn(file: string): unknown[] {
+  const name = basename(file)
+  const lines = readText(file, name)
+    .split(/\r?\n/)
+    .filter((line) => line.trim() !== '')
+  if (!/\.jsonl$/i.test(file)) return lines.map((line) => ({ text: line }))
+  return lines.map((line, i) => {
+    try {
+      return parseJson(line)
+    } catch (error) {
+      throw new HeadscopeError('bad-request', `${name}, line ${i + 1} is not JSON: ${sentence(error)}.`)
+    }
+  })
+}
+
+function plain(message: string): string {
+  return message.charAt(0).toLowerCase() + message.slice(1).replace(/\.$/, '')
+}
