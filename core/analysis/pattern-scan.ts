@@ -26,7 +26,10 @@ export interface Accumulator {
   /** Takes a capture of the batch that begins with sequence `first`. */
   add(first: number, layer: number, local: string, tensor: Tensor): Promise<void>
   /** Each score of every head: [layer][head]. */
-  finish(seed: number): Map<string, Score[][]>
+  finish(
+    seed: number,
+    onValues?: (score: string, layer: number, head: number, values: readonly number[]) => void,
+  ): Map<string, Score[][]>
 }
 
 /** Gathers the scores of sequences; a reason in place of sequences gives scores that do not exist. */
@@ -81,7 +84,7 @@ export function createAccumulator(
         }
       kept.clear()
     },
-    finish(seed) {
+    finish(seed, onValues) {
       return new Map(
         scores.map((score, s) => [
           score.name,
@@ -94,11 +97,9 @@ export function createAccumulator(
               if (counts === 0) return noScore(whyNoRow(score, places[s]!))
               const present = values[layer]![head]![s]!.filter((_, i) => places[s]![i]!.length > 0)
               // A sequence whose every row came out undefined is not in the mean; a weight that is NaN is.
-              return meanScore(
-                score.measure ? present.filter((v) => !Number.isNaN(v)) : present,
-                counts,
-                seed,
-              )
+              const counted = score.measure ? present.filter((v) => !Number.isNaN(v)) : present
+              onValues?.(score.name, layer, head, counted)
+              return meanScore(counted, counts, seed)
             }),
           ),
         ]),

@@ -34,6 +34,8 @@ export interface ScanOptions {
   readonly sequences?: readonly (readonly number[])[]
   /** Texts for the scores that read any text. */
   readonly prompts?: readonly (readonly number[])[]
+  /** Takes the values behind a pattern score, one a sequence, in the order of the sequences. */
+  readonly onValues?: (score: string, layer: number, head: number, values: readonly number[]) => void
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: Progress) => void
 }
@@ -73,7 +75,7 @@ export async function scanHeads(model: Model, options: ScanOptions = {}): Promis
       for (const warning of run.warnings) warnings.add(warning)
       steps.next(sequences.length)
     }
-    for (const [name, heads] of accumulator.finish(seed ?? 1)) table.set(name, heads)
+    for (const [name, heads] of accumulator.finish(seed ?? 1, options.onValues)) table.set(name, heads)
   }
   const ofModel: Record<string, Score> = {}
   for (const score of computed) {

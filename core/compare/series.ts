@@ -1,0 +1,194 @@
+/**
+ * A training series as one thing: every score at every step. In: the members of a series. Out: scans step by step, the
+ * step at which the best head passes a threshold, and where the loss falls. A member that cannot be opened or scanned
+ * is named, and the rest goes on. Cost: one scan per member; one model is open at a time.
+ */
+import { type ScanOptions, scanHeads } from '../analysis/scan.ts'
+import type { HeadScores, ScanResult, Score } from '../analysis/types.ts'
+import { listMembers, type SeriesMember } from '../checkpoint/index.ts'
+import type { Progress } from '../checkpoint/types.ts'
+import { HeadscopeError, isCancelled, sentence } from '../errors.ts'
+import { type Model, type OpenOptions, openModel } from '../run/model.ts'
+
+export interface SeriesStep extends SeriesMember {
+  /** The number in its name (step512 → 512), or its index. */
+  readonly step: number
+  readonly heads: readonly HeadScores[]
+  readonly loss: ScanResult['loss']
+}
+
+export interface BrokenMember extends SeriesMember {
+  readonly error: string
+}
+
+/** When the best head of a score passes a threshold. */
+export interface Onset {
+  readonly score: string
+  readonly threshold: number
+  /** The first step at which the best head's value is at the threshold or above; null: never. */
+  readonly at: string | null
+  readonly step: number | null
+  /** The saved step before it: it happened after this one. */
+  readonly after: string | null
+  readonly head: { readonly layer: number; readonly head: number } | null
+  /** The best head's score at that step. */
+  readonly value: Score | null
+  /** First and last step that the intervals of the best head allow. */
+  readonly earliest: string | null
+  readonly latest: string | null
+  readonly why?: string
+}
+
+/** Where a loss falls most between two saved steps. */
+export interface LossDrop {
+  readonly from: string
+  readonly to: string
+  readonly nats: number
+}
+
+export interface Series {
+  readonly definitions: Readonly<Record<string, string>>
+  readonly settings: ScanResult['settings'] | null
+  readonly steps: readonly SeriesStep[]
+  readonly broken: readonly BrokenMember[]
+  readonly onsets: readonly Onset[]
+  /** Of the loss on the second copy of the random tokens. */
+  readonly lossDrop: LossDrop | null
+  readonly warnings: readonly string[]
+}
+
+export interface SeriesOptions extends Omit<ScanOptions, 'sequences' | 'prompts' | 'onValues'> {
+  readonly threshold?: number // default 0.5
+  readonly open?: OpenOptions
+  /** Another way to open a member: for tests, and for a cache of open models. */
+  readonly openMember?: (path: string) => Promise<Model>
+  /** Called after each member. */
+  readonly onStep?: (step: SeriesStep) => void
+  readonly onProgress?: (progress: Progress) => void
+}
+
+/** Throws `not-found` for a folder that is no series, and what the last broken member says when none is whole. */
+export async function scanSeries(
+  series: string | readonly SeriesMember[],
+  options: SeriesOptions = {},
+): Promise<Series> {
+  const members = typeof series === 'string' ? listMembers(series) : series
+  if (members.length === 0)
+    throw new HeadscopeError('not-found', `${String(series)} holds no checkpoints, so it is no series.`)
+  const { threshold = 0.5, openMember = (path: string) => openModel(path, options.open ?? {}) } = options
+  const steps: SeriesStep[] = []
+  const broken: BrokenMember[] = []
+  const warnings = new Set<string>()
+  let first: ScanResult | null = null
+  const started = performance.now()
+  for (const [i, member] of members.entries()) {
+    const report = (part: number) => {
+      const done = i + part
+      const each = (performance.now() - started) / 1000 / done
+      const left = done > 0 ? each * (members.length - done) : null
+      options.onProgress?.({ done, total: members.length, secondsLeft: left })
+    }
+    try {
+      const model = await openMember(member.path)
+      try {
+        const result = await scanHeads(model, {
+          ...scanOptions(options),
+          onProgress: ({ done, total }) => report(done / total),
+        })
+        first ??= result
+        const step = { ...member, step: numberOf(member.at, i), heads: result.heads, loss: result.loss }
+        steps.push(step)
+        for (const warning of result.warnings) warnings.add(`${member.at}: ${warning}`)
+        options.onStep?.(step)
+      } finally {
+        await model.close()
+      }
+    } catch (error) {
+      if (isCancelled(error)) throw error
+      if (!(error instanceof HeadscopeError)) throw error
+      broken.push({ ...member, error: sentence(error) })
+      warnings.add(`${member.at} is left out: ${error.message}`)
+    }
+    report(1)
+  }
+  if (steps.length === 0)
+    throw new HeadscopeError(
+      'bad-checkpoint',
+      `No member of this series can be scanned; the last one says: ${broken.at(-1)!.error}`,
+    )
+  const names = first!.settings.scores
+  return {
+    definitions: first!.definitions,
+    settings: first!.settings,
+    steps,
+    broken,
+    onsets: names.map((score) => onsetOf(steps, score, threshold)),
+    lossDrop: lossDropOf(steps),
+    warnings: [...warnings],
+  }
+}
+
+/** The onset of one score over steps in order. */
+export function onsetOf(steps: readonly SeriesStep[], score: string, threshold: number): Onset {
+  const best = steps.map((step) => bestHead(step, score))
+  const passed = best.findIndex((one) => one !== null && one.value.value! >= threshold)
+  const none = { score, threshold, at: null, step: null, after: null, head: null, value: null }
+  if (best.every((one) => one === null))
+    return { ...none, earliest: null, latest: null, why: 'no head of this series has this score' }
+  const allows = (reaches: (value: Score) => boolean) => {
+    const at = best.findIndex((one) => one !== null && reaches(one.value))
+    return at === -1 ? null : steps[at]!.at
+  }
+  const earliest = allows(({ value, high }) => (high ?? value!) >= threshold)
+  const latest = allows(({ value, low }) => (low ?? value!) >= threshold)
+  if (passed === -1) return { ...none, earliest, latest, why: `no step has a head at ${threshold} or above` }
+  const { layer, head, value } = best[passed]!
+  const { at, step } = steps[passed]!
+  const after = passed > 0 ? steps[passed - 1]!.at : null
+  return { score, threshold, at, step, after, head: { layer, head }, value, earliest, latest }
+}
+
+/** Strongest heads of a score at a step: fixed places are not enough, because heads can swap while training. */
+export function strongestHeads(step: Pick<SeriesStep, 'heads'>, score: string, count: number) {
+  return step.heads
+    .flatMap(({ layer, head, scores }) => {
+      const value = scores[score]
+      return value && value.value !== null ? [{ layer, head, value }] : []
+    })
+    .sort((a, b) => b.value.value! - a.value.value!)
+    .slice(0, count)
+}
+
+// --- Internal helpers ---
+
+function scanOptions(options: SeriesOptions): ScanOptions {
+  const { scores, length, batch, seed, bos, signal } = options
+  return {
+    ...(scores ? { scores } : {}),
+    ...(length === undefined ? {} : { length }),
+    ...(batch === undefined ? {} : { batch }),
+    ...(seed === undefined ? {} : { seed }),
+    ...(bos === undefined ? {} : { bos }),
+    ...(signal ? { signal } : {}),
+  }
+}
+
+function numberOf(at: string, index: number): number {
+  const digits = /(\d+)(?!.*\d)/.exec(at)
+  return digits ? Number(digits[1]) : index
+}
+
+function bestHead(step: SeriesStep, score: string) {
+  return strongestHeads(step, score, 1)[0] ?? null
+}
+
+function lossDropOf(steps: readonly SeriesStep[]): LossDrop | null {
+  let best: LossDrop | null = null
+  for (let i = 1; i < steps.length; i++) {
+    const [before, after] = [steps[i - 1]!.loss.second, steps[i]!.loss.second]
+    if (before === null || after === null) continue
+    if (!best || before - after > best.nats)
+      best = { from: steps[i - 1]!.at, to: steps[i]!.at, nats: before - after }
+  }
+  return best
+}

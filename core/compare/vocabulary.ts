@@ -1,0 +1,48 @@
+/** Do two checkpoints mean the same by a token id? In: two opened models. Out: which ids differ, and what remains. */
+import { ordinaryIds } from '../analysis/sequences.ts'
+import type { Model } from '../run/model.ts'
+import type { VocabularyDifference } from './types.ts'
+
+type Party = Pick<Model, 'tokenizer' | 'spec'>
+
+/** Differing ids that are named. */
+const SHOWN = 20
+
+/** Compares the texts of all ids. Cost: one pass over both vocabularies. */
+export function compareVocabularies(a: Party, b: Party): VocabularyDifference {
+  const sizes = [a.spec.dVocab, b.spec.dVocab] as const
+  const examples: { id: number; a: string | null; b: string | null }[] = []
+  let different = 0
+  for (let id = 0; id < Math.max(...sizes); id++) {
+    const [textA, textB] = [textOf(a, id), textOf(b, id)]
+    if (textA === textB) continue
+    different++
+    if (examples.length < SHOWN) examples.push({ id, a: textA, b: textB })
+  }
+  const same = different === 0
+  return { same, sizes, different, examples, comparable: same ? [] : whatRemains(a, b, different) }
+}
+
+/** Ordinary ids that stand for the same text in both. */
+export function sharedIds(a: Party, b: Party): number[] {
+  const inB = new Set(ordinaryIds(b))
+  return ordinaryIds(a).filter((id) => inB.has(id) && textOf(a, id) === textOf(b, id))
+}
+
+// --- Internal helpers ---
+
+/** Text of an id, or null where the model has no such row; ids beside a tokenizer are their numbers. */
+function textOf({ tokenizer, spec }: Party, id: number): string | null {
+  if (id >= spec.dVocab) return null
+  return tokenizer ? tokenizer.view([id])[0]!.text : `id ${id}`
+}
+
+function whatRemains(a: Party, b: Party, different: number): string[] {
+  const shared = sharedIds(a, b).length
+  return [
+    `${different} token ids differ; ${shared} ordinary ids stand for the same text in both.`,
+    ...(shared >= 2 ? ['Head scores are compared on random sequences of the shared tokens.'] : []),
+    'Patterns are compared on those prompts that both tokenizers cut into the same ids.',
+    'Predictions are compared over the ids that both models have, only where these stand for the same texts.',
+  ]
+}
