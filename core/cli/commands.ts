@@ -1,14 +1,29 @@
 /** Every command, in the order of help. A new one is a file in commands/ and a line here. */
 import type { Command } from './command.ts'
 import { bench } from './commands/bench.ts'
+import { compare } from './commands/compare.ts'
 import { generate } from './commands/generate.ts'
 import { inspect } from './commands/inspect.ts'
 import { merge } from './commands/merge.ts'
 import { run } from './commands/run.ts'
 import { scan } from './commands/scan.ts'
 import { serve } from './commands/serve.ts'
+import { spans } from './commands/spans.ts'
 import { sql } from './commands/sql.ts'
 import { sweep } from './commands/sweep.ts'
 import { verify } from './commands/verify.ts'
 
-export const COMMANDS: readonly Command[] = [inspect, run, generate, scan, verify, sweep, merge, sql, serve, bench]
+export const COMMANDS: readonly Command[] = [
+  inspect,
+  run,
+  generate,
+  scan,
+  spans,
+  compare,
+  verify,
+  sweep,
+  merge,
+  sql,
+  serve,
+  bench,
+]
