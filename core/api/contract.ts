@@ -209,8 +209,8 @@ export interface InductionView {
 /**
  * POST /api/jobs/ablate, /patch, /path and /attribute: sweeps of interventions. Their stream gives one `begun` event,
  * then `cells` as they come; the job's result is an ExperimentDetail. Each is stored as an experiment from its first
- * cell on. `resume` goes on with a stored experiment that is not complete: the other fields must be those of its
- * request, and its known cells come at once.
+ * cell on. `resume` goes on with a stored experiment: the request that is stored there counts, not the other fields,
+ * and its known cells come at once.
  */
 export interface AblateRequest {
   readonly model: string
@@ -311,14 +311,18 @@ export type ReproduceRequest =
       readonly [K in ExperimentKind]: { readonly kind: K; readonly request: Experiments[K]['request'] }
     }[ExperimentKind]
 
+/** What a sweep tells beside its progress. */
+export type SweepNews<C = unknown> =
+  | { readonly type: 'begun'; readonly experiment: number; readonly estimate: SweepEstimate | null }
+  | { readonly type: 'cells'; readonly cells: readonly C[] }
+
 /**
  * POST /api/jobs → {job}. GET /api/jobs/:id/events: server-sent events of this type. POST /api/jobs/:id/cancel.
  * `begun` and `cells` are of sweeps only; a late listener hears them all again, then the newest event.
  */
 export type JobEvent<R = unknown, C = unknown> =
+  | SweepNews<C>
   | { readonly type: 'progress'; readonly progress: Progress; readonly label: string }
-  | { readonly type: 'begun'; readonly experiment: number; readonly estimate: SweepEstimate | null }
-  | { readonly type: 'cells'; readonly cells: readonly C[] }
   | { readonly type: 'done'; readonly result: R }
   | { readonly type: 'failed'; readonly error: { readonly code: ErrorCode; readonly message: string } }
   | { readonly type: 'cancelled' }

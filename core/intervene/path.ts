@@ -45,7 +45,8 @@ export interface PathCell {
   readonly why?: string
 }
 
-export interface PathOptions extends Pick<SweepOptions<PathCell>, 'signal' | 'onProgress' | 'onCells'> {
+export interface PathOptions
+  extends Pick<SweepOptions<PathCell>, 'signal' | 'onProgress' | 'onCells' | 'known'> {
   readonly from: readonly string[]
   readonly to: readonly string[]
   readonly metric: Metric
@@ -85,6 +86,11 @@ export async function pathPatch(
   const results: PathCell[] = []
   const started = performance.now()
   for (const sender of senders) {
+    const known = knownCells(sender, receivers, options.known ?? [])
+    if (known) {
+      results.push(...known)
+      continue
+    }
     const found = await throughSender(engine, model, base, metric, sender, receivers, {
       own,
       from,
@@ -143,6 +149,18 @@ export function parseReceiver(name: string, model: Model): Receiver {
 }
 
 // --- Internal helpers ---
+
+/** A sender's cells where all are known already (a resumed sweep), in the order of the receivers. */
+function knownCells(
+  sender: Sender,
+  receivers: readonly Receiver[],
+  known: readonly PathCell[],
+): PathCell[] | null {
+  const found = receivers.map((receiver) =>
+    known.find((cell) => cell.from === sender.name && cell.to === receiver.name),
+  )
+  return found.every((cell) => cell !== undefined) ? found : null
+}
 
 function checkPlace(name: string, layer: number, head: number | null, model: Model): void {
   const { layers } = decoderOf(model.spec)

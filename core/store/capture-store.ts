@@ -9,6 +9,7 @@ import { HeadscopeError } from '../errors.ts'
 import type { Run } from '../run/types.ts'
 import type { StoredDtype } from './codec.ts'
 import { type ConnectOptions, connect } from './connect.ts'
+import { type Experiments, experimentTable } from './experiments.ts'
 import { guarded } from './problem.ts'
 import { keepCheckpoint, promptTable } from './prompts.ts'
 import { beginRun, deleteRun } from './run-writer.ts'
@@ -18,7 +19,7 @@ import { searchEdges } from './search.ts'
 import type * as T from './types.ts'
 import { isAlive } from './writer-process.ts'
 
-export interface Store extends RunReads {
+export interface Store extends RunReads, Experiments {
   readonly path: string
   readonly readonly: boolean
   /** Begins a run that takes captures as they stream in. */
@@ -66,6 +67,7 @@ export function openStore(path: string, options: ConnectOptions = {}): Store {
   const db = connect(path, options)
   const prompts = promptTable(db)
   const reads = runReads(db, prompts)
+  const experiments = experimentTable(db)
   const writers = new Set<T.RunWriter>()
   let idle: NodeJS.Timeout | undefined
 
@@ -178,6 +180,12 @@ export function openStore(path: string, options: ConnectOptions = {}): Store {
     checkpoints: () => guarded(path, () => listCheckpoints(db)),
     identify: (run, contentHash) => writing(() => identify(run, contentHash)),
     saveScan: (checkpoint, scan) => writing(() => saveScan(db, checkpoint, scan)),
+    saveExperiment: (input) => writing(() => experiments.saveExperiment(input)),
+    appendCells: (id, cells) => writing(() => experiments.appendCells(id, cells)),
+    completeExperiment: (id, result) => writing(() => experiments.completeExperiment(id, result)),
+    listExperiments: (kinds) => guarded(path, () => experiments.listExperiments(kinds)),
+    experiment: (id) => guarded(path, () => experiments.experiment(id)),
+    deleteExperiment: (id) => writing(() => experiments.deleteExperiment(id)),
     latestScan: (contentHash) => guarded(path, () => latestScan(db, contentHash)),
     listPrompts: () => guarded(path, prompts.list),
     savePrompt: (prompt, tokenizerHash) =>

@@ -12,6 +12,8 @@ import type { FromWorker, InputOf, MethodTable, ResultOf, ToWorker } from './rpc
 export interface CallOptions {
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: Progress) => void
+  /** What a method tells beside its progress. */
+  readonly onNews?: (news: unknown) => void
 }
 
 /** A worker that serves the methods of `M`. */
@@ -30,6 +32,7 @@ interface Pending {
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
   readonly onProgress: ((progress: Progress) => void) | undefined
+  readonly onNews: ((news: unknown) => void) | undefined
 }
 
 /** Makes the client. `closeMethod` is called last, so that the worker can release files before it leaves. */
@@ -70,6 +73,10 @@ export function createComputeClient<M extends MethodTable>(
       call.onProgress?.(message.progress)
       return
     }
+    if (message.type === 'news') {
+      call.onNews?.(message.news)
+      return
+    }
     pending.delete(message.id)
     if (message.type === 'result') call.resolve(message.value)
     else call.reject(new HeadscopeError(message.error.code, message.error.message))
@@ -89,7 +96,8 @@ export function createComputeClient<M extends MethodTable>(
     options.signal?.addEventListener('abort', cancel)
     try {
       return await new Promise((resolve, reject) => {
-        pending.set(id, { flag: view, resolve, reject, onProgress: options.onProgress })
+        const { onProgress, onNews } = options
+        pending.set(id, { flag: view, resolve, reject, onProgress, onNews })
         target.postMessage({ type: 'call', id, method, input, flag } satisfies ToWorker)
       })
     } finally {

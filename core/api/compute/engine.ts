@@ -4,8 +4,9 @@
  */
 import type { ScanResult } from '../../analysis/types.ts'
 import type { Checkpoint, ContentHash, Progress, Tokenizer } from '../../checkpoint/types.ts'
+import type { SweepEstimate } from '../../intervene/types.ts'
 import type { Edit, Provenance, Run, RunOptions } from '../../run/types.ts'
-import type { SpecSummary } from '../contract.ts'
+import type { ExperimentKind, Experiments, SpecSummary } from '../contract.ts'
 
 export interface EngineModel {
   readonly path: string
@@ -39,6 +40,17 @@ export interface EngineScanOptions {
   readonly signal?: AbortSignal
 }
 
+/** A sweep's prompts as ids (clean before corrupt), what is known of it, and who hears of it. */
+export interface InterveneOptions {
+  readonly ids: readonly (readonly number[])[]
+  readonly reference: readonly (readonly number[])[]
+  readonly known: readonly unknown[]
+  readonly signal: AbortSignal
+  readonly onProgress: (progress: Progress) => void
+  readonly onEstimate: (estimate: SweepEstimate) => void
+  readonly onCells: (cells: readonly unknown[]) => void
+}
+
 export interface Engine<M extends EngineModel = EngineModel> {
   openModel(path: string, options: { threads?: number; device?: string; cacheDir?: string }): Promise<M>
   /**
@@ -47,6 +59,12 @@ export interface Engine<M extends EngineModel = EngineModel> {
    */
   decoderIds(model: M, given: { text?: string; ids?: readonly number[] } | undefined): number[] | null
   scanHeads(model: M, options: EngineScanOptions): Promise<ScanResult>
+  intervene<K extends ExperimentKind>(
+    model: M,
+    kind: K,
+    request: Experiments[K]['request'],
+    options: InterveneOptions,
+  ): Promise<Experiments[K]['result']>
   summary(model: M): SpecSummary
   provenance(model: M, capture: readonly string[], edits: readonly Edit[]): Provenance
   repeatPairs(ids: readonly number[]): { query: number; source: number; target: number }[]

@@ -10,6 +10,8 @@ import type { TokenView } from '../../checkpoint/types.ts'
 import { HeadscopeError } from '../../errors.ts'
 import type { Run } from '../../run/types.ts'
 import type {
+  ExperimentKind,
+  Experiments,
   GenerateReply,
   GenerateRequest,
   InductionView,
@@ -20,9 +22,12 @@ import type {
   PromptInput,
   RunRequest,
   ScanRequest,
+  SweepNews,
 } from '../contract.ts'
 import type { Engine, EngineModel } from './engine.ts'
+import { runExperiment } from './experiments.ts'
 import { inductionView } from './induction.ts'
+import { cellKey } from './intervene.ts'
 import { createModelCache } from './model-cache.ts'
 import type { Call } from './rpc.ts'
 import { storedCaptures } from './stored-run.ts'
@@ -129,6 +134,28 @@ export function createMethods<M extends EngineModel>(
         const edited = prediction(opened, await opened.run(ids, { ...common, edits, openRun }), at)
         return { base, edited, positions: [] }
       }),
+
+    /** A sweep of interventions, stored cell by cell; tells `begun` and `cells`. */
+    intervene: <K extends ExperimentKind>(
+      { kind, request }: { kind: K; request: Experiments[K]['request'] },
+      { signal, progress, tell }: Call,
+    ): Promise<{ experiment: number }> =>
+      models.use(request.model, async (opened) => {
+        const news = (event: SweepNews) => tell(event)
+        const { id } = await runExperiment(engine, opened, kind, request, workspace, {
+          signal,
+          onProgress: progress,
+          onBegun: (experiment, estimate) => news({ type: 'begun', experiment: experiment!, estimate }),
+          onCells: (cells) => news({ type: 'cells', cells }),
+          encode: (prompt) => idsOf(opened, prompt),
+          view: (ids) => view(opened, ids),
+          keyOf: cellKey,
+        })
+        return { experiment: id! }
+      }),
+
+    /** Removes a stored sweep. */
+    deleteExperiment: ({ id }: { id: number }): void => workspace.experiments.deleteExperiment(id),
 
     /** The greedy continuation of a prompt. */
     generate: ({ model, prompt, max }: GenerateRequest, { signal }: Call): Promise<GenerateReply> =>

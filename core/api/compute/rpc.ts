@@ -12,6 +12,8 @@ export interface Call {
   /** Aborted as soon as the caller cancels; `aborted` reads the shared flag, so it is never late. */
   readonly signal: AbortSignal
   readonly progress: (progress: Progress) => void
+  /** Anything else that is told while the call runs. */
+  readonly tell: (news: unknown) => void
 }
 
 /** A table of methods: one plain input, a call, one plain result. */
@@ -30,6 +32,7 @@ export type FromWorker =
   | { type: 'result'; id: number; value: unknown }
   | { type: 'error'; id: number; error: { code: ErrorCode; message: string } }
   | { type: 'progress'; id: number; progress: Progress }
+  | { type: 'news'; id: number; news: unknown }
 
 /** Serves `methods` on a port. An error in a method is answered, and never leaves this function. */
 export function serveMethods(
@@ -53,7 +56,8 @@ export function serveMethods(
       if (!run) throw new HeadscopeError('internal', `The compute worker has no method ${method}.`)
       const signal = flagged(controller, new Int32Array(flag))
       const progress = (value: Progress) => post({ type: 'progress', id, progress: value })
-      const value = await run(input, { signal, progress })
+      const tell = (news: unknown) => post({ type: 'news', id, news })
+      const value = await run(input, { signal, progress, tell })
       post({ type: 'result', id, value })
     } catch (error) {
       post({ type: 'error', id, error: describe(error) })

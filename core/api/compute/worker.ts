@@ -7,6 +7,7 @@ import * as headscope from '../../index.ts'
 import { openStore } from '../../store/capture-store.ts'
 import { specSummary } from '../spec-summary.ts'
 import type { Engine } from './engine.ts'
+import { intervene } from './intervene.ts'
 import { createMethods } from './methods.ts'
 import { type MethodTable, serveMethods } from './rpc.ts'
 import { provenanceOf } from './stored-run.ts'
@@ -16,6 +17,7 @@ import { workspaceWrites } from './workspace-writes.ts'
 const engine: Engine<headscope.Model> = {
   openModel: headscope.openModel,
   scanHeads: headscope.scanHeads,
+  intervene,
   decoderIds: (model, given) => {
     if (!given && !model.spec.encoderDecoder) return null
     return given?.ids && model.spec.encoderDecoder

@@ -7,6 +7,7 @@ import type { Run, RunOptions } from '../../run/types.ts'
 import type { Store } from '../../store/capture-store.ts'
 import { bytesPerWeight, rowLength, rowStart } from '../../store/codec.ts'
 import { fromHalfBits } from '../../store/edges.ts'
+import type { Experiments } from '../../store/experiments.ts'
 import type { PatternBytes, RunInfo } from '../../store/types.ts'
 import type { SpecSummary } from '../contract.ts'
 import type { EngineModel } from './engine.ts'
@@ -29,6 +30,8 @@ export interface WorkspaceWrites {
     compute: (onCapture: NonNullable<RunOptions['onCapture']>) => Promise<Run>,
   ): Promise<number>
   storeScan(model: EngineModel, spec: SpecSummary, result: ScanResult): Promise<void>
+  /** Sweeps, cell by cell. */
+  readonly experiments: Experiments
   /** A stored capture of a run's first item, as edits `from: {run}` read it: [1, …]. Throws not-found. */
   readonly openRun: NonNullable<RunOptions['openRun']>
   /** Token ids of a run and, one after the other, the patterns of its heads. Throws not-found. */
@@ -56,6 +59,7 @@ export function workspaceWrites(store: Store): WorkspaceWrites {
       const { hash: contentHash } = await model.contentHash()
       store.saveScan({ contentHash, path: model.path, name: model.name, family: spec.family, spec }, result)
     },
+    experiments: store,
     openRun(run, hook) {
       const { data, shape, axes } = store.tensor(run, 0, hook)
       return { data, shape: [1, ...shape], axes: ['batch', ...axes] }

@@ -1,0 +1,84 @@
+/**
+ * Sweeps of interventions as the API and the command line ask for them. In: a request of contract.ts with its prompts
+ * as ids. Out: cells as they come, and the result. One function calls the four of core/intervene.
+ */
+import { ablate } from '../../intervene/ablate.ts'
+import { attribute } from '../../intervene/attribute.ts'
+import { placeOf } from '../../intervene/collect.ts'
+import { patch } from '../../intervene/patch.ts'
+import { pathPatch } from '../../intervene/path.ts'
+import type { Model } from '../../run/model.ts'
+import type {
+  AblateRequest,
+  AttributeRequest,
+  ExperimentKind,
+  Experiments,
+  PatchRequest,
+  PathRequest,
+} from '../contract.ts'
+import type { InterveneOptions } from './engine.ts'
+
+/** Runs a sweep. Throws what the sweep throws. */
+export async function intervene<K extends ExperimentKind>(
+  model: Model,
+  kind: K,
+  request: Experiments[K]['request'],
+  options: InterveneOptions,
+): Promise<Experiments[K]['result']> {
+  const { ids, reference } = options
+  const [first, second] = ids as [readonly number[], readonly number[]]
+  const common = {
+    signal: options.signal,
+    onProgress: options.onProgress,
+    onEstimate: options.onEstimate,
+    onCells: options.onCells,
+    known: options.known as never,
+  }
+  switch (kind) {
+    case 'ablate': {
+      const { over, kind: how, metric, meanOver } = request as AblateRequest
+      return ablate(model, first, {
+        ...common,
+        over,
+        kind: how,
+        metric,
+        reference,
+        ...(meanOver ? { meanOver } : {}),
+      })
+    }
+    case 'patch': {
+      const { site, by, direction, metric } = request as PatchRequest
+      return patch(model, first, second, {
+        ...common,
+        site,
+        metric,
+        ...(by ? { by } : {}),
+        ...(direction ? { direction } : {}),
+      })
+    }
+    case 'path': {
+      const { from, to, metric, mlps } = request as PathRequest
+      return pathPatch(model, first, second, { ...common, from, to, metric, ...(mlps ? { mlps } : {}) })
+    }
+    default: {
+      const { metric, sites, verify, gradDrop } = request as AttributeRequest
+      return attribute(model, first, second, {
+        ...common,
+        metric,
+        ...(sites ? { sites } : {}),
+        ...(verify ? { verify } : {}),
+        ...(gradDrop ? { gradDrop } : {}),
+      })
+    }
+  }
+}
+
+/** How a cell is told from the others of its sweep. */
+export function cellKey(kind: ExperimentKind, cell: unknown): string {
+  if (kind === 'path') {
+    const { from, to } = cell as Experiments['path']['cell']
+    return `${from} ${to}`
+  }
+  const place = placeOf(cell as Experiments['ablate']['cell'])
+  return kind === 'attribute' ? `${(cell as Experiments['attribute']['cell']).site} ${place}` : place
+}
