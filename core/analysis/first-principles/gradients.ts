@@ -29,6 +29,10 @@ export type Path = 'query' | 'key' | 'value'
 /** The hook where each path leaves the attention, and the axis that counts its heads. */
 const PATH_HOOKS = { query: 'attn.hook_rot_q', key: 'attn.hook_rot_k', value: 'attn.hook_v' } as const
 
+const RESIDUAL = ['hook_resid_pre', 'hook_resid_post', 'hook_attn_out', 'hook_mlp_out']
+const ATTENTION = ['attn_scores', 'rot_q', 'rot_k', 'q', 'k', 'v', 'z', 'result']
+const VALUES = ['attn_scores', 'pattern', 'rot_q', 'rot_k', 'q', 'k', 'v', 'z']
+
 export interface BlockGradients {
   readonly layer: number
   readonly ids: readonly number[]
@@ -56,25 +60,34 @@ export async function blockGradients(
   layer: number,
   metric: Metric,
 ): Promise<BlockGradients> {
-  const spec = layerAt(model, { layer, head: 0 })
-  const at = (name: string) => blockHook(layer, name)
+  return (await blocksGradients(model, ids, [layer], metric))[0]!
+}
+
+/** The same for several blocks in one forward and backward. */
+export async function blocksGradients(
+  model: Model,
+  ids: readonly number[],
+  layers: readonly number[],
+  metric: Metric,
+): Promise<BlockGradients[]> {
+  const hooksOf = (layer: number) => {
+    const { parallel } = layerAt(model, { layer, head: 0 })
+    const local = [
+      ...RESIDUAL,
+      ...(parallel ? [] : ['hook_resid_mid']),
+      ...ATTENTION.map((name) => `attn.hook_${name}`),
+    ]
+    return local.map((name) => blockHook(layer, name))
+  }
+  const valuesOf = (layer: number) =>
+    ['hook_resid_pre', ...VALUES.map((name) => `attn.hook_${name}`)].map((name) => blockHook(layer, name))
   const resolved = resolveMetric(metric, [ids], model.spec.dVocab, model.tokenizer)
   const { value, grads, captures } = await backward(model.engine(), [ids], {
     metric: resolved,
-    hooks: [
-      'hook_resid_pre',
-      'hook_resid_post',
-      'hook_attn_out',
-      'hook_mlp_out',
-      ...(spec.parallel ? [] : ['hook_resid_mid']),
-      ...['attn_scores', 'rot_q', 'rot_k', 'q', 'k', 'v', 'z', 'result'].map((name) => `attn.hook_${name}`),
-    ].map(at),
-    capture: [
-      'hook_resid_pre',
-      ...['attn_scores', 'pattern', 'rot_q', 'rot_k', 'q', 'k', 'v', 'z'].map((name) => `attn.hook_${name}`),
-    ].map(at),
+    hooks: layers.flatMap(hooksOf),
+    capture: layers.flatMap(valuesOf),
   })
-  return { layer, ids, value, grads, captures }
+  return layers.map((layer) => ({ layer, ids, value, grads, captures }))
 }
 
 /** The named gradients of one head. */

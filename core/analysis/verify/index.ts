@@ -1,11 +1,13 @@
 /**
  * Is this checkpoint run right? The identities say "self-consistent"; a golden file says "matches a reference".
- * Cost: about a dozen forwards of a dozen tokens.
+ * Cost: about twenty forwards of a dozen tokens.
  */
 import { createRandom } from '../../random.ts'
 import type { Model } from '../../run/model.ts'
+import { attributionSum, lensLastRow } from './attribution.ts'
 import type { Check } from './check.ts'
 import { goldenChecks } from './golden.ts'
+import { gradientIdentities } from './gradient-identities.ts'
 import {
   decodeEqualsPass,
   headSum,
@@ -54,6 +56,9 @@ export async function verify(model: Model, options: VerifyOptions = {}): Promise
     await prefix(probe, captures, ids),
     await shift(probe, captures, ids),
     ...(await restarts(probe, captures, ids)),
+    await attributionSum(probe, captures, ids),
+    await lensLastRow(probe, captures, ids),
+    ...(await gradientIdentities(probe, ids)),
     ...(options.golden ? await goldenChecks(model, options.golden) : []),
   ]
   return { checks, ok: checks.every((check) => check.ok !== false) }

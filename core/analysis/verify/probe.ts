@@ -1,9 +1,13 @@
 /** What the identities measure with. A test puts a broken probe in its place and sees the check fail. */
+import { decoderOf } from '../../graph/model-spec.ts'
 import type { Tensor } from '../../graph/tensor.ts'
 import type { Model } from '../../run/model.ts'
 import { runPass } from '../../run/pass.ts'
 import { logitsOf } from '../../run/predictions.ts'
 import { baseRun, restart } from '../../run/restart.ts'
+import { type Dla, directLogitAttribution } from '../dla.ts'
+import { type BlockGradients, backTo, blocksGradients } from '../first-principles/gradients.ts'
+import { logitLens } from '../lens.ts'
 
 export interface Probe {
   readonly model: Model
@@ -13,6 +17,14 @@ export interface Probe {
   decoded(ids: readonly number[], decoded: number): Promise<Float32Array>
   /** Patterns of every layer with all positions moved by `shift`, by hook. */
   shifted(ids: readonly number[], shift: number): Promise<ReadonlyMap<string, Float32Array>>
+  /** Logits of the lens's last row, every position. [pos, d_vocab] */
+  lens(ids: readonly number[]): Promise<Float32Array>
+  /** Direct logit attribution of one token at the last position; `why` where there is none. */
+  attributed(ids: readonly number[], answer: number): Promise<Dla>
+  /** Gradients of the mean loss inside every block. */
+  gradients(ids: readonly number[]): Promise<BlockGradients[]>
+  /** A gradient at a hook of a block, carried back to the residual that enters it. */
+  carriedBack(block: BlockGradients, hook: string): Promise<Float32Array>
   /** The last residual of rows pos … T - 1, from a restart at (layer, pos). */
   restarted(ids: readonly number[], layer: number, pos: number): Promise<Float32Array>
 }
@@ -70,6 +82,28 @@ export function probeOf(model: Model): Probe {
       })
       return patterns
     },
+    async lens(ids) {
+      let last: Float32Array | null = null
+      const layers = [decoderOf(model.spec).layers.length]
+      await logitLens(model, text ? [text] : [ids], {
+        layers,
+        top: 1,
+        ...(text ? { decoderIds: [ids] } : {}),
+        onLogits: (_, logits) => {
+          last = logits.data
+        },
+      })
+      return last!
+    },
+    attributed: (ids, answer) => directLogitAttribution(model, ids, { answer }),
+    gradients: (ids) =>
+      blocksGradients(
+        model,
+        ids,
+        decoderOf(model.spec).layers.map((_, layer) => layer),
+        { kind: 'loss' },
+      ),
+    carriedBack: async (block, hook) => (await backTo(model, block, hook, block.grads.get(hook)!)).data,
     async restarted(ids, layer, pos) {
       const base = text ? await baseRun(engine, [text], undefined, [ids]) : await baseRun(engine, [ids])
       return (await restart(engine, base, { layer, pos, edits: [] })).get('resid')!.data

@@ -96,6 +96,46 @@ describe('verify', () => {
     expect(names).toContain('restart from a block border = the full run')
     expect(names).toContain('restart from a position = the full run')
   })
+  test('attribution', async () => {
+    const attributed: Probe['attributed'] = async (ids, answer) => {
+      const dla = await probe.attributed(ids, answer)
+      return { ...dla, sum: dla.sum! + 0.01 }
+    }
+    const other: Probe['attributed'] = (ids, answer) => probe.attributed(ids, (answer + 1) % 90)
+    const name = 'direct logit attribution sums to the logit'
+    expect(await failed({ attributed })).toContain(name)
+    expect(await failed({ attributed: other })).toContain(name)
+  })
+  test('lens', async () => {
+    const lens: Probe['lens'] = async (ids) => {
+      const data = (await probe.lens(ids)).slice()
+      nudge(data)
+      return data
+    }
+    expect(await failed({ lens })).toContain('the last lens row = the logits')
+  })
+  test.each([
+    ['routing gradients of a row sum to 0', 'blocks.1.attn.hook_attn_scores'],
+    ['key gradients of a head sum to 0', 'blocks.0.attn.hook_rot_k'],
+    ['gradient of a block = residual + its paths', 'blocks.2.hook_resid_mid'],
+  ])('%s', async (name, hook) => {
+    const gradients: Probe['gradients'] = async (ids) => {
+      const blocks = await probe.gradients(ids)
+      const tensor = blocks[0]!.grads.get(hook)!
+      const data = tensor.data.slice()
+      nudge(data)
+      const grads = new Map(blocks[0]!.grads).set(hook, { ...tensor, data })
+      return blocks.map((block) => ({ ...block, grads }))
+    }
+    expect(await failed({ gradients })).toContain(name)
+  })
+  test('a path that is left out', async () => {
+    const carriedBack: Probe['carriedBack'] = async (block, hook) => {
+      const data = await probe.carriedBack(block, hook)
+      return hook.endsWith('hook_v') ? data.map(() => 0) : data
+    }
+    expect(await failed({ carriedBack })).toEqual(['gradient of a block = residual + its paths'])
+  })
   test('a value that is not a number fails, and says so', async () => {
     const broken = changed('blocks.1.attn.hook_pattern', (data) => data.fill(Number.NaN))
     const { checks } = await verify(model, { probe: { ...probe, ...broken } })
