@@ -7,8 +7,10 @@ import { bodyLimit } from 'hono/body-limit'
 import { HeadscopeError } from '../errors.ts'
 import { aboutRoutes } from './about.ts'
 import type { ApiDeps } from './deps.ts'
+import { experimentsRoutes, reproduceRoutes } from './experiments.ts'
 import { foldersRoutes } from './folders.ts'
 import { generateRoutes } from './generate.ts'
+import { headJobsRoutes, headsRoutes } from './heads.ts'
 import { answerError, guard, securityHeaders } from './http.ts'
 import { jobsRoutes } from './jobs.ts'
 import { libraryRoutes } from './library.ts'
@@ -45,6 +47,10 @@ export function createApp(deps: ApiDeps) {
     .route('/api/tokenize', tokenizeRoutes(deps))
     .route('/api/runs', runsRoutes(deps))
     .route('/api/scans', scansRoutes(deps))
+    .route('/api/heads', headsRoutes(deps))
+    .route('/api/jobs', headJobsRoutes(deps))
+    .route('/api/experiments', experimentsRoutes(deps))
+    .route('/api/reproduce', reproduceRoutes(deps))
     .route('/api/jobs', jobsRoutes(deps))
     .route('/api/predict', predictRoutes(deps))
     .route('/api/generate', generateRoutes(deps))

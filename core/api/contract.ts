@@ -14,6 +14,8 @@ import type { AblationCell, PatchCell, SweepEstimate } from '../intervene/types.
 import type { Metric } from '../run/metrics.ts'
 import type { Edit, Prediction, Provenance } from '../run/types.ts'
 
+export type * from './contract-heads.ts'
+
 export interface ApiError {
   readonly error: { readonly code: ErrorCode; readonly message: string }
 }
@@ -165,6 +167,11 @@ export interface NamedPrediction {
 /** POST /api/jobs/scan: scores every head on repeated random tokens and stores. Job result: ScanReply. */
 export interface ScanRequest {
   readonly model: string
+  /** Names of scores (GET /api/heads/scores), or all; default: the first four. */
+  readonly scores?: readonly string[]
+  readonly bos?: boolean
+  /** Texts for the scores that read any text. */
+  readonly prompts?: readonly PromptInput[]
   readonly length?: number
   readonly batch?: number
   readonly seed?: number

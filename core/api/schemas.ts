@@ -54,12 +54,69 @@ export const predictBody = z.strictObject({
   prompt,
   edits: z.array(edit).max(1000),
   pos: z.int().optional(),
+  positions: z.array(z.int()).max(100_000).optional(),
 })
 export const generateBody = z.strictObject({ model, prompt, max: z.int().min(1).max(100_000) })
 export const scanBody = z.strictObject({
   model,
+  scores: z.array(z.string().min(1).max(64)).min(1).max(100).optional(),
+  bos: z.boolean().optional(),
+  prompts: z.array(prompt).min(1).max(100_000).optional(),
   length: z.int().min(2).max(100_000).optional(),
   batch: z.int().min(1).max(10_000).optional(),
   seed: z.int().min(0).max(0xffffffff).optional(),
 })
 export const sqlBody = z.strictObject({ sql: z.string().min(1, 'write a query').max(1_000_000) })
+
+const token = z.union([z.int(), z.string().max(1000)])
+const metric = z.strictObject({
+  kind: z.enum(['logit_diff', 'logit', 'logprob', 'prob', 'loss', 'kl']),
+  item: z.int().optional(),
+  pos: z.int().optional(),
+  answer: token.optional(),
+  wrong: token.optional(),
+})
+const resume = z.int().min(1).optional()
+const pair = { model, clean: prompt, corrupt: prompt, metric, resume }
+const ends = z.array(z.string().min(1).max(100)).min(1, 'name at least one').max(10_000)
+
+export const ablateBody = z.strictObject({
+  model,
+  prompt,
+  over: z.enum(['heads', 'mlps', 'layers', 'positions']),
+  kind: z.enum(['zero', 'mean', 'resample']),
+  metric,
+  reference: z.array(prompt).max(100_000).optional(),
+  meanOver: z.enum(['all', 'pos']).optional(),
+  resume,
+})
+export const patchBody = z.strictObject({
+  ...pair,
+  site: z.enum(['resid_pre', 'attn_out', 'mlp_out', 'z', 'q', 'k', 'v', 'pattern']),
+  by: z.enum(['layer,pos', 'layer,head']).optional(),
+  direction: z.enum(['denoise', 'noise']).optional(),
+})
+export const pathBody = z.strictObject({
+  ...pair,
+  from: ends,
+  to: ends,
+  mlps: z.enum(['freeze', 'recompute']).optional(),
+})
+export const attributeBody = z.strictObject({
+  ...pair,
+  sites: z
+    .array(z.enum(['z', 'mlp_out', 'q', 'k', 'v']))
+    .min(1)
+    .max(5)
+    .optional(),
+  verify: z.int().min(1).max(100_000).optional(),
+  gradDrop: z.boolean().optional(),
+})
+export const reproduceBody = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('run'), request: runBody }),
+  z.strictObject({ kind: z.literal('scan'), request: scanBody }),
+  z.strictObject({ kind: z.literal('ablate'), request: ablateBody }),
+  z.strictObject({ kind: z.literal('patch'), request: patchBody }),
+  z.strictObject({ kind: z.literal('path'), request: pathBody }),
+  z.strictObject({ kind: z.literal('attribute'), request: attributeBody }),
+])

@@ -6,10 +6,12 @@ import type { TokenView } from '../checkpoint/types.ts'
 import { HeadscopeError } from '../errors.ts'
 import { openStore } from '../store/capture-store.ts'
 import { bytesPerWeight, rowLength, rowStart } from '../store/codec.ts'
+import type { ExperimentRow } from '../store/experiments.ts'
 import { closeQueries, query } from '../store/sql.ts'
 import type { PatternBytes, RunSummary, StoredItem } from '../store/types.ts'
-import type { SpecSummary, StoredRun } from './contract.ts'
-import type { WorkspaceReads } from './workspace.ts'
+import type { ExperimentPlan } from './compute/experiments.ts'
+import type { ExperimentKind, ExperimentSummary, SpecSummary, StoredRun } from './contract.ts'
+import type { WorkspaceExperiment, WorkspaceReads } from './workspace.ts'
 
 /** Opens an existing workspace for reading. Throws not-found or bad-store. */
 export function openWorkspace(path: string): WorkspaceReads {
@@ -54,8 +56,24 @@ export function openWorkspace(path: string): WorkspaceReads {
     newestScan(contentHash) {
       const scan = store.latestScan(contentHash)
       if (!scan) return null
-      const { definitions, settings, heads, loss, warnings } = scan
-      return { definitions, settings, heads, loss, warnings }
+      const { definitions, settings, heads, ofModel, loss, warnings } = scan
+      return { definitions, settings, heads, ...(ofModel ? { ofModel } : {}), loss, warnings }
+    },
+    search: (edges) => store.searchEdges(edges),
+    experiments: () => store.listExperiments(KINDS).map(experimentSummary),
+    experiment(id) {
+      const found = store.experiment(id)
+      const kind = KINDS.find((one) => one === found.kind)
+      if (!kind) throw new HeadscopeError('not-found', `Experiment ${id} is a ${found.kind}, not a sweep.`)
+      const { request, prompts } = found.plan as ExperimentPlan
+      const cellList = found.cellList.map(({ value }) => value)
+      return {
+        ...experimentSummary(found),
+        request,
+        prompts,
+        cellList,
+        result: found.result,
+      } as WorkspaceExperiment
     },
     sql: (text, signal) => query(path, text, signal ? { signal } : {}),
     close() {
@@ -63,6 +81,13 @@ export function openWorkspace(path: string): WorkspaceReads {
       store.close()
     },
   }
+}
+
+const KINDS: readonly ExperimentKind[] = ['ablate', 'patch', 'path', 'attribute']
+
+function experimentSummary(row: ExperimentRow): ExperimentSummary {
+  const { id, kind, model, modelName, created, cells, done, complete } = row
+  return { id, kind: kind as ExperimentKind, model, modelName, created, cells, done, complete }
 }
 
 function summary({ id, model, modelName, text, tokens, created, bytes, edits }: RunSummary): StoredRun {

@@ -1,6 +1,15 @@
 /** What the server reads of the workspace, as types: see workspace-store.ts for the store behind it. */
 import type { Prediction } from '../run/types.ts'
-import type { RunDetail, ScanReply, SqlReply, StoredPrompt, StoredRun } from './contract.ts'
+import type { EdgeQuery, EdgeSearch } from '../store/types.ts'
+import type {
+  ExperimentDetail,
+  ExperimentSummary,
+  RunDetail,
+  ScanReply,
+  SqlReply,
+  StoredPrompt,
+  StoredRun,
+} from './contract.ts'
 
 /** Bytes as they lie in the store. */
 export interface StoredTensor {
@@ -13,6 +22,9 @@ export interface StoredTensor {
 /** A run without the words for its likely next tokens, which only a tokenizer has. */
 export type WorkspaceRun = Omit<RunDetail, 'predictions'> & { readonly positions: readonly Prediction[] }
 
+/** A sweep without the forms that need names of models. */
+export type WorkspaceExperiment = Omit<ExperimentDetail, 'command' | 'script'>
+
 /** Every method throws not-found for a run that does not exist. `model` of a run is the folder it was opened from. */
 export interface WorkspaceReads {
   prompts(): StoredPrompt[]
@@ -23,6 +35,11 @@ export interface WorkspaceReads {
   residual(id: number, hook: string): StoredTensor
   /** The newest scan of the checkpoint with these weights, or null. */
   newestScan(contentHash: string): Omit<ScanReply, 'model'> | null
+  /** Edges of the stored runs. */
+  search(query: EdgeQuery): EdgeSearch
+  /** Stored sweeps, newest first; `model` is the folder. */
+  experiments(): ExperimentSummary[]
+  experiment(id: number): WorkspaceExperiment
   sql(text: string, signal?: AbortSignal): Promise<SqlReply>
   close(): void
 }

@@ -33,6 +33,9 @@ export interface EngineModel {
 }
 
 export interface EngineScanOptions {
+  readonly scores?: readonly string[]
+  readonly bos?: boolean
+  readonly prompts?: readonly (readonly number[])[]
   readonly length?: number
   readonly batch?: number
   readonly seed?: number

@@ -26,9 +26,10 @@ import type {
 } from '../contract.ts'
 import type { Engine, EngineModel } from './engine.ts'
 import { runExperiment } from './experiments.ts'
+import type { createHeadMethods } from './head-methods.ts'
 import { inductionView } from './induction.ts'
 import { cellKey } from './intervene.ts'
-import { createModelCache } from './model-cache.ts'
+import { createModelCache, type ModelCache } from './model-cache.ts'
 import type { Call } from './rpc.ts'
 import { storedCaptures } from './stored-run.ts'
 import type { WorkspaceWrites } from './workspace-writes.ts'
@@ -38,11 +39,19 @@ const OPEN_MODELS = 3
 /** Likeliest next tokens that a prediction shows. */
 const SHOWN = 10
 
-export type ComputeMethods = ReturnType<typeof createMethods>
+export type ComputeMethods = ReturnType<typeof createMethods> & ReturnType<typeof createHeadMethods>
 
 export interface MethodOptions {
   readonly threads?: number
   readonly cacheDir?: string
+}
+
+/** The models that a worker holds open. */
+export function openModels<M extends EngineModel>(
+  engine: Engine<M>,
+  options: MethodOptions = {},
+): ModelCache<M> {
+  return createModelCache((path) => engine.openModel(path, options), OPEN_MODELS, filesOf)
 }
 
 /** Makes the table over an engine and a workspace that is open for writing. */
@@ -50,9 +59,9 @@ export function createMethods<M extends EngineModel>(
   engine: Engine<M>,
   workspace: WorkspaceWrites,
   options: MethodOptions = {},
+  models: ModelCache<M> = openModels(engine, options),
 ) {
   const { openRun } = workspace
-  const models = createModelCache((path) => engine.openModel(path, options), OPEN_MODELS, filesOf)
   /** Hashes that the background pass has finished, by folder; forgotten with the worker. */
   const hashes = new WeakMap<M, string>()
 
@@ -171,9 +180,10 @@ export function createMethods<M extends EngineModel>(
       }),
 
     /** Scores every head and stores the scores. */
-    scan: ({ model, ...settings }: ScanRequest, { signal, progress }: Call): Promise<ScanResult> =>
+    scan: ({ model, prompts, ...settings }: ScanRequest, { signal, progress }: Call): Promise<ScanResult> =>
       models.use(model, async (opened) => {
-        const result = await engine.scanHeads(opened, { ...settings, signal, onProgress: progress })
+        const texts = prompts ? { prompts: prompts.map((prompt) => idsOf(opened, prompt)) } : {}
+        const result = await engine.scanHeads(opened, { ...settings, ...texts, signal, onProgress: progress })
         await workspace.storeScan(opened, engine.summary(opened), result)
         return result
       }),

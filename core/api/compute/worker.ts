@@ -4,11 +4,13 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import * as headscope from '../../index.ts'
+import { versions } from '../../run/versions.ts'
 import { openStore } from '../../store/capture-store.ts'
 import { specSummary } from '../spec-summary.ts'
 import type { Engine } from './engine.ts'
+import { createHeadMethods } from './head-methods.ts'
 import { intervene } from './intervene.ts'
-import { createMethods } from './methods.ts'
+import { createMethods, openModels } from './methods.ts'
 import { type MethodTable, serveMethods } from './rpc.ts'
 import { provenanceOf } from './stored-run.ts'
 import type { WorkerData } from './worker-data.ts'
@@ -31,7 +33,13 @@ const engine: Engine<headscope.Model> = {
 
 function methods({ storePath, ...options }: WorkerData): MethodTable {
   try {
-    return createMethods(engine, workspaceWrites(openStore(storePath)), options)
+    const workspace = workspaceWrites(openStore(storePath))
+    const models = openModels(engine, options)
+    const version = versions.headscope
+    return {
+      ...createMethods(engine, workspace, options, models),
+      ...createHeadMethods({ analyses: headscope, models, version, engine, workspace }),
+    }
   } catch (error) {
     const fail = () => {
       throw error
