@@ -1,17 +1,20 @@
 /**
  * Long work, one at a time. In: a label and a function. Out: a number, under which the events can be followed from
- * anywhere and again after a reload: the newest event is repeated to whoever begins to listen. An error in a job is
+ * anywhere and again after a reload: the cells that were told and the newest event are repeated to whoever begins to
+ * listen. An error in a job is
  * its last event and nothing else. Finished jobs are remembered for a while, so that a late listener hears the end.
  */
 
 import type { Progress } from '../checkpoint/types.ts'
 import { HeadscopeError, isCancelled } from '../errors.ts'
-import type { JobEvent, JobSummary } from './contract.ts'
+import type { JobEvent, JobSummary, SweepNews } from './contract.ts'
 import { toApiError } from './http.ts'
 
 export type JobWork<R = unknown> = (context: {
   readonly signal: AbortSignal
   readonly onProgress: (progress: Progress) => void
+  /** Cells and the like: every listener hears all of it, also one that comes late. */
+  readonly tell: (news: SweepNews) => void
 }) => Promise<R>
 
 export interface JobQueue {
@@ -32,6 +35,8 @@ interface Job {
   readonly work: JobWork
   readonly controller: AbortController
   readonly listeners: Set<(event: JobEvent) => void>
+  /** What is told again to late listeners, before the newest event. */
+  readonly told: SweepNews[]
   event: JobEvent
   ended: boolean
 }
@@ -52,6 +57,12 @@ export function createJobQueue(): JobQueue {
     for (const listener of [...job.listeners]) listener(event)
   }
 
+  function tell(job: Job, news: SweepNews): void {
+    if (job.ended) return
+    job.told.push(news)
+    for (const listener of [...job.listeners]) listener(news)
+  }
+
   async function next(): Promise<void> {
     if (running) return
     const job = waiting.shift()
@@ -60,7 +71,11 @@ export function createJobQueue(): JobQueue {
     try {
       emit(job, starting(job.label))
       const onProgress = (progress: Progress) => emit(job, { type: 'progress', progress, label: job.label })
-      const result = await job.work({ signal: job.controller.signal, onProgress })
+      const result = await job.work({
+        signal: job.controller.signal,
+        onProgress,
+        tell: (news) => tell(job, news),
+      })
       emit(job, { type: 'done', result })
     } catch (error) {
       emit(
@@ -102,6 +117,7 @@ export function createJobQueue(): JobQueue {
         work,
         controller: new AbortController(),
         listeners: new Set(),
+        told: [],
         event,
         ended: false,
       }
@@ -114,6 +130,7 @@ export function createJobQueue(): JobQueue {
     follow(id, listener) {
       const job = find(id)
       job.listeners.add(listener)
+      for (const news of job.told) listener(news)
       listener(job.event)
       return () => job.listeners.delete(listener)
     },

@@ -1,19 +1,59 @@
 /**
- * Long work. POST /api/jobs/run and /api/jobs/scan start it and answer {job}; GET /api/jobs lists it, GET
+ * Long work. POST /api/jobs/run, scan, ablate, patch, path and attribute start it and answer {job}; GET /api/jobs lists it, GET
  * /api/jobs/:id/events follows it as server-sent events, POST /api/jobs/:id/cancel ends it.
  */
 import { basename } from 'node:path'
 import { Hono } from 'hono'
 import { streamSSE } from 'hono/streaming'
-import type { JobEvent, JobStarted, JobSummary, RunRequest, ScanReply, ScanRequest } from './contract.ts'
+import type {
+  AblateRequest,
+  AttributeRequest,
+  ExperimentKind,
+  Experiments,
+  JobEvent,
+  JobStarted,
+  JobSummary,
+  PatchRequest,
+  PathRequest,
+  RunRequest,
+  ScanReply,
+  ScanRequest,
+  SweepNews,
+} from './contract.ts'
 import type { ApiDeps } from './deps.ts'
+import { experimentDetail } from './experiments.ts'
 import { body, idOf } from './http.ts'
-import { runBody, scanBody } from './schemas.ts'
+import { ablateBody, attributeBody, patchBody, pathBody, runBody, scanBody } from './schemas.ts'
 
 /** How often a silent stream says that it is alive, in milliseconds: below the idle limits of tunnels. */
 const HEARTBEAT = 15_000
 
-export function jobsRoutes({ catalogue, compute, jobs }: ApiDeps) {
+/** Events after which a job still has something to say. */
+const GOES_ON: ReadonlySet<string> = new Set(['progress', 'begun', 'cells'])
+
+const DOING = {
+  ablate: 'ablating',
+  patch: 'patching',
+  path: 'patching paths of',
+  attribute: 'attributing',
+} as const satisfies Record<ExperimentKind, string>
+
+export function jobsRoutes(deps: ApiDeps) {
+  const { catalogue, compute, jobs } = deps
+
+  /** Starts a sweep; its result is the stored experiment. */
+  function sweep<K extends ExperimentKind>(kind: K, request: Experiments[K]['request']): number {
+    const folder = catalogue.folder(request.model)
+    return jobs.start(`${DOING[kind]} ${basename(folder)}`, async ({ tell, ...options }) => {
+      const { experiment } = await compute.call(
+        'intervene',
+        { kind, request: { ...request, model: folder } },
+        { ...options, onNews: (news) => tell(news as SweepNews) },
+      )
+      return experimentDetail(deps, experiment)
+    })
+  }
+
   return new Hono()
     .get('/', (c) => c.json<JobSummary[]>(jobs.list()))
     .post('/run', body<RunRequest>(runBody), async (c) => {
@@ -33,6 +73,18 @@ export function jobsRoutes({ catalogue, compute, jobs }: ApiDeps) {
       })
       return c.json<JobStarted>({ job })
     })
+    .post('/ablate', body<AblateRequest>(ablateBody), (c) =>
+      c.json<JobStarted>({ job: sweep('ablate', c.req.valid('json')) }),
+    )
+    .post('/patch', body<PatchRequest>(patchBody), (c) =>
+      c.json<JobStarted>({ job: sweep('patch', c.req.valid('json')) }),
+    )
+    .post('/path', body<PathRequest>(pathBody), (c) =>
+      c.json<JobStarted>({ job: sweep('path', c.req.valid('json')) }),
+    )
+    .post('/attribute', body<AttributeRequest>(attributeBody), (c) =>
+      c.json<JobStarted>({ job: sweep('attribute', c.req.valid('json')) }),
+    )
     .post('/:id/cancel', (c) => {
       jobs.cancel(idOf(c.req.param('id'), 'job'))
       return c.json({ ok: true })
@@ -54,7 +106,7 @@ export function jobsRoutes({ catalogue, compute, jobs }: ApiDeps) {
             const event = events.shift()
             if (event) {
               await stream.writeSSE({ data: JSON.stringify(event) })
-              if (event.type !== 'progress') return
+              if (!GOES_ON.has(event.type)) return
             } else if (!(await news())) {
               await stream.write(': alive\n\n')
             }

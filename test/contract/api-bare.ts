@@ -78,6 +78,8 @@ export async function startBareApi() {
       thumbnails: absent,
       residual: absent,
       newestScan: () => null,
+      experiments: () => [],
+      experiment: absent,
       sql: async () => {
         throw new TypeError('x is not a function')
       },
