@@ -31,6 +31,8 @@ export interface PlanCell {
   readonly prompt: number | null
   /** Layers whose places are swept, where the sweep is split; null: all. */
   readonly layers: readonly number[] | null
+  /** How many cells the sweep is split into. */
+  readonly parts: number
   /** Estimated floating-point operations. */
   readonly cost: number
 }
@@ -53,7 +55,7 @@ export function listCells(plan: Plan, models: readonly PlanModel[]): CellList {
     plan.tasks.forEach((task, t) => {
       const title = `${nameOf(model)}, ${titleOf(plan, t)}`
       if (task.task === 'scan') {
-        add({ key: title, model, task: t, prompt: null, layers: null, cost: scanCost(task, size) })
+        add({ key: title, model, task: t, prompt: null, layers: null, parts: 1, cost: scanCost(task, size) })
         return
       }
       const headed = task.task === 'ablate' ? task.over === 'heads' : isByHead(task)
@@ -75,6 +77,7 @@ export function listCells(plan: Plan, models: readonly PlanModel[]): CellList {
             task: t,
             prompt: p,
             layers: groups.length > 1 ? layers : null,
+            parts: groups.length,
             cost: 2 * size.parameters * tokens + sum(layers.map((layer) => costs[layer]!)),
           })
         }

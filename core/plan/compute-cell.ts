@@ -6,7 +6,7 @@
 import { scanHeads } from '../analysis/scan.ts'
 import { randomRepeats } from '../analysis/sequences.ts'
 import type { ScanResult } from '../analysis/types.ts'
-import type { Progress } from '../checkpoint/types.ts'
+import type { Progress, TokenView } from '../checkpoint/types.ts'
 import { type ErrorCode, HeadscopeError } from '../errors.ts'
 import { type Ablated, ablate } from '../intervene/ablate.ts'
 import { type Patched, patch } from '../intervene/patch.ts'
@@ -16,21 +16,22 @@ import type { CheckpointInput } from '../store/types.ts'
 import type { PlanCell } from './cells.ts'
 import type { Plan, PlanPrompt, PlanText } from './plan.ts'
 
-/** What is kept of a cell. */
+/** What is kept of a cell. `task`, `prompt`: places in the plan; `parts`: cells that the sweep is split into. */
 export type CellValue = {
   readonly model: { readonly name: string; readonly at: string | null }
   readonly checkpoint: CheckpointInput
+  readonly task: number
+  readonly prompt: number | null
+  readonly parts: number
 } & (
   | { readonly kind: 'scan'; readonly result: ScanResult }
-  | { readonly kind: 'ablate'; readonly ids: readonly number[]; readonly result: Ablated }
-  | {
-      readonly kind: 'patch'
-      readonly ids: readonly number[]
-      readonly corrupt: readonly number[]
-      readonly result: Patched
-    }
+  | { readonly kind: 'ablate'; readonly prompts: PromptViews; readonly result: Ablated }
+  | { readonly kind: 'patch'; readonly prompts: PromptViews; readonly result: Patched }
   | { readonly kind: 'failed'; readonly code: ErrorCode; readonly why: string }
 )
+
+/** Tokens of the prompt; of a patch: clean, then corrupt. */
+export type PromptViews = readonly (readonly TokenView[])[]
 
 export interface ComputeOptions {
   readonly signal?: AbortSignal | undefined
@@ -52,6 +53,9 @@ export async function computeCell(
   const { hash } = await model.contentHash()
   const base = {
     model: { name: cell.model.name, at: cell.model.at },
+    task: cell.task,
+    prompt: cell.prompt,
+    parts: cell.parts,
     checkpoint: {
       contentHash: hash,
       path: model.path,
@@ -93,7 +97,7 @@ async function answer(model: Model, plan: Plan, cell: PlanCell, options: Compute
       ...layers,
       ...watched,
     })
-    return { kind: 'ablate', ids, result } as const
+    return { kind: 'ablate', prompts: [viewOf(model, ids)], result } as const
   }
   const corrupt = idsOf(model, prompt!.corrupt!)
   const result = await patch(model, ids, corrupt, {
@@ -104,7 +108,7 @@ async function answer(model: Model, plan: Plan, cell: PlanCell, options: Compute
     ...layers,
     ...watched,
   })
-  return { kind: 'patch', ids, corrupt, result } as const
+  return { kind: 'patch', prompts: [ids, corrupt].map((one) => viewOf(model, one)), result } as const
 }
 
 function metricOf(prompt: PlanPrompt | null, metric: Metric | undefined): Metric {
@@ -113,6 +117,11 @@ function metricOf(prompt: PlanPrompt | null, metric: Metric | undefined): Metric
 
 function idsOf(model: Model, { text, ids, bos }: PlanText): readonly number[] {
   return ids ?? model.encode(text!, bos ? { bos } : {})
+}
+
+/** Token views; without a tokenizer a token is its number. */
+function viewOf({ tokenizer }: Model, ids: readonly number[]): readonly TokenView[] {
+  return tokenizer?.view(ids) ?? ids.map((id) => ({ id, text: String(id), special: false, group: null }))
 }
 
 function randomPrompt(model: Model, { prompts, random }: Plan, index: number): readonly number[] {

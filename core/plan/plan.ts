@@ -13,46 +13,46 @@ import type { Metric } from '../run/metrics.ts'
 
 /** A text or token ids. */
 export interface PlanText {
-  readonly text?: string | undefined
-  readonly ids?: readonly number[] | undefined
-  readonly bos?: 'auto' | 'yes' | 'no' | undefined
+  readonly text?: string
+  readonly ids?: readonly number[]
+  readonly bos?: 'auto' | 'yes' | 'no'
 }
 
 /** A prompt of sweeps. `corrupt`: its counterpart for patching. `metric` goes before the task's. */
 export interface PlanPrompt extends PlanText {
-  readonly corrupt?: PlanText | undefined
-  readonly metric?: Metric | undefined
+  readonly corrupt?: PlanText
+  readonly metric?: Metric
 }
 
 /** Scores of every head, on sequences that the scan draws. */
 export interface ScanTask {
   readonly task: 'scan'
-  readonly scores?: readonly string[] | undefined
+  readonly scores?: readonly string[]
   readonly length: number
   readonly batch: number
   readonly seed: number
-  readonly bos?: boolean | undefined
+  readonly bos?: boolean
 }
 export interface AblateTask {
   readonly task: 'ablate'
   readonly over: AblateOver
   readonly kind: AblateKind
   readonly metric: Metric
-  readonly reference?: readonly PlanText[] | undefined
-  readonly mean_over?: 'all' | 'pos' | undefined
+  readonly reference?: readonly PlanText[]
+  readonly mean_over?: 'all' | 'pos'
 }
 export interface PatchTask {
   readonly task: 'patch'
   readonly site: PatchSite
-  readonly by?: PatchBy | undefined
+  readonly by?: PatchBy
   readonly direction: 'denoise' | 'noise'
-  readonly metric?: Metric | undefined
+  readonly metric?: Metric
 }
 export type PlanTask = ScanTask | AblateTask | PatchTask
 
 export interface Plan {
   /** As written: bundled names, paths, or series with an optional step. */
-  readonly models: readonly { readonly model: string; readonly at?: string | undefined }[]
+  readonly models: readonly { readonly model: string; readonly at?: string }[]
   readonly prompts: readonly PlanPrompt[]
   /** Repeated random tokens as further prompts, drawn from each model's own vocabulary. */
   readonly random: {
@@ -170,11 +170,12 @@ export function parsePlan(value: unknown, name = 'the plan'): Plan {
     throw new HeadscopeError('bad-request', `${name}: ${field} does not fit: ${plain(issue.message)}.`)
   }
   const { models, random = null, ...rest } = result.data
-  const plan: Plan = {
+  // JSON knows no undefined, so an optional field of the schema is an absent one: that is what the cast says.
+  const plan = {
     ...rest,
     random,
     models: models.map((given) => (typeof given === 'string' ? { model: given } : given)),
-  }
+  } as Plan
   const prompts = plan.prompts.length + (random?.count ?? 0)
   for (const { task: kind, ...settings } of plan.tasks) {
     if (kind !== 'scan' && prompts === 0)

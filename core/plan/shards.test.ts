@@ -110,6 +110,29 @@ describe('shares of a plan', () => {
     }
   })
 
+  it('put sweeps among the experiments, as if the app had asked for them', () => {
+    const store = openStore(at('one.db'), { readonly: true })
+    try {
+      const [, ablated] = cellsOf('one.db') as { result: { cells: unknown[]; base: number } }[]
+      const found = store.listExperiments(['ablate', 'patch']).reverse()
+      expect(found.map(({ kind, complete }) => [kind, complete])).toEqual([
+        ['ablate', true],
+        ['patch', true],
+        ['ablate', true],
+        ['patch', true],
+      ])
+      const first = store.experiment(found[0]!.id)
+      expect(first.cellList.map(({ value }) => value)).toEqual(ablated!.result.cells)
+      expect(first.result).toMatchObject({ base: ablated!.result.base })
+      expect(first.plan).toMatchObject({
+        request: { model: MODELS, prompt: { ids: A }, over: 'positions', kind: 'zero' },
+        prompts: [A.map((id) => expect.objectContaining({ id }))],
+      })
+    } finally {
+      store.close()
+    }
+  })
+
   it('split by layers give the values of the whole sweep', async () => {
     const split = parsePlan({ ...PLAN, models: ['induction-2l'], largest_cell: 1 })
     await runShard(split, models.slice(0, 1), at('split.db'))
@@ -120,6 +143,14 @@ describe('shares of a plan', () => {
     expect(parts).toHaveLength(2)
     expect(parts.flatMap(({ result }) => result.cells)).toEqual(ablated!.result.cells)
     for (const { result } of parts) expect(result.base).toBe(ablated!.result.base)
+    const store = openStore(at('split.db'), { readonly: true })
+    try {
+      const [patched, whole] = store.listExperiments(['ablate', 'patch'])
+      expect([patched!.complete, whole!.complete]).toEqual([true, true])
+      expect(store.experiment(whole!.id).cellList.map(({ value }) => value)).toEqual(ablated!.result.cells)
+    } finally {
+      store.close()
+    }
   })
 
   it('keep a cell that cannot be as its reason, and finish the others', async () => {

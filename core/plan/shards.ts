@@ -6,7 +6,6 @@
 import { HeadscopeError } from '../errors.ts'
 import { type Model, openModel } from '../run/model.ts'
 import { versions } from '../run/versions.ts'
-import type { Store } from '../store/capture-store.ts'
 import { writeShardFile } from '../store/shard-file.ts'
 import {
   openShard,
@@ -19,6 +18,7 @@ import {
 } from '../store/shard-store.ts'
 import { listCells, nameOf, type PlanCell, type PlanModel, shareOf } from './cells.ts'
 import { type CellValue, type ComputeOptions, computeCell } from './compute-cell.ts'
+import { keeper } from './keep.ts'
 import type { Plan } from './plan.ts'
 
 export interface ShardOptions extends Pick<ComputeOptions, 'summary'> {
@@ -81,7 +81,7 @@ export async function runShard(
   try {
     const computed = await computeAll(store, plan, mine, options)
     const failed = failures(store)
-    writeShardFile(path, header, drain(store), keepCell)
+    writeShardFile(path, header, drain(store), keeper(plan, header))
     return { ...outcome, computed, failed }
   } finally {
     store.close()
@@ -116,7 +116,7 @@ export function mergeShards(paths: readonly string[], out: string): Merged {
         yield cell
       }
     }
-    writeShardFile(out, { ...header, shard: 1, of: 1 }, inOrder(), keepCell)
+    writeShardFile(out, { ...header, shard: 1, of: 1 }, inOrder(), keeper(header.plan as Plan, header))
     return { planHash: header.planHash, shards: shards.length, cells: header.cells }
   } finally {
     for (const shard of shards) shard.close()
@@ -151,7 +151,7 @@ async function computeAll(
   const total = todo.reduce((sum, { cost }) => sum + cost, 0)
   const began = performance.now()
   let spent = 0
-  let open: { path: string; model: Model } | null = null
+  let open = null as { path: string; model: Model } | null
   try {
     for (const cell of todo) {
       if (options.signal?.aborted) throw new HeadscopeError('cancelled', 'The sweep was cancelled.')
@@ -206,13 +206,6 @@ function failures(reads: Pick<ShardReads, 'done' | 'cell'>): ShardOutcome['faile
     const { kind, why } = value as { kind: string; why: string }
     return kind === 'failed' ? [{ key, why }] : []
   })
-}
-
-/** A scan also goes where `head_score` and the app look for it. */
-function keepCell(store: Store, { value }: ShardCell): void {
-  const { checkpoint, ...cell } = value as CellValue
-  if (cell.kind === 'scan') store.saveScan(checkpoint, cell.result)
-  else store.saveCheckpoint(checkpoint)
 }
 
 function checkShards(shards: readonly ShardReads[]): void {
