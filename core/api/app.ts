@@ -30,7 +30,7 @@ export function createApp(deps: ApiDeps) {
   const app = new Hono()
   app.onError(answerError)
   app.use(securityHeaders())
-  app.use(guard(deps.token, deps.port))
+  app.use(guard(deps.token))
   app.use(
     '/api/*',
     bodyLimit({

@@ -21,6 +21,4 @@ export interface ApiDeps {
   /** Folder of the built pages. */
   readonly rendererDir: string
   readonly token: string
-  /** Known once the server listens. */
-  readonly port: () => number
 }

@@ -1,7 +1,7 @@
 /**
  * What stands in front of every handler: who may ask (token, Host, Origin), what a body must look like, and how an
  * error is answered. The server listens on loopback, but a web page in the same browser can reach loopback too; so a
- * request needs the token, a Host that is ours (no rebinding of names) and, when it says one, an Origin that is ours.
+ * request needs the token, a loopback Host (no rebinding of names) and, when it says one, that Host as its Origin.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Context, MiddlewareHandler } from 'hono'
@@ -61,23 +61,29 @@ export function securityHeaders(): MiddlewareHandler {
 }
 
 /**
- * Lets a request through when it comes from us: Host and Origin name this server, and it carries the token as a
- * cookie, as `authorization: Bearer`, or once in a page's URL (which sets the cookie and redirects without it).
- * `port` is a function because a random port is known only once the server listens.
+ * Names that lead to this machine and nowhere else: no name server decides them, so no page of another host can turn its
+ * own name into one. Any port: an SSH tunnel may end at another one than ours.
  */
-export function guard(token: string, port: () => number): MiddlewareHandler {
+const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|localhost|\[::1\])(?::(\d{1,5}))?$/
+
+/**
+ * Lets a request through when it comes from us: its Host is a loopback name, its Origin, when it says one, is that very
+ * Host, and it carries the token as a cookie, as `authorization: Bearer`, or once in a page's URL (which sets the
+ * cookie and redirects without it).
+ */
+export function guard(token: string): MiddlewareHandler {
   return async (c, next) => {
-    const ours = ['127.0.0.1', 'localhost', '[::1]'].map((host) => `${host}:${port()}`)
-    const host = c.req.header('host') ?? ''
-    if (!ours.includes(host)) {
+    const host = (c.req.header('host') ?? '').toLowerCase()
+    const loopback = LOOPBACK.exec(host)
+    if (!loopback) {
       return refuse(
         c,
         403,
-        `The Host ${JSON.stringify(host)} is not this server: open it as http://${ours[0]}.`,
+        `The Host ${JSON.stringify(host)} is not this server: open it as http://127.0.0.1 with its port, through a tunnel from another machine.`,
       )
     }
     const origin = c.req.header('origin')
-    if (origin !== undefined && !ours.some((name) => origin === `http://${name}`)) {
+    if (origin !== undefined && origin !== `http://${host}`) {
       return refuse(c, 403, `Pages of ${JSON.stringify(origin)} may not use this server.`)
     }
     const url = new URL(c.req.url)
@@ -85,8 +91,8 @@ export function guard(token: string, port: () => number): MiddlewareHandler {
     if (url.pathname.startsWith('/api') && site !== undefined && site !== 'same-origin' && site !== 'none') {
       return refuse(c, 403, 'Pages of another origin may not use this server.')
     }
-    // Cookies are shared by all ports of a host: the port in the name keeps two engines apart.
-    const cookie = `headscope-${port()}`
+    // Cookies are shared by all ports of a host: the port that the browser sees, in the name, keeps two engines apart.
+    const cookie = `headscope-${loopback[1] ?? 80}`
     const given = url.searchParams.get('token')
     if (given !== null && c.req.method === 'GET' && !url.pathname.startsWith('/api') && same(given, token)) {
       setCookie(c, cookie, token, { httpOnly: true, sameSite: 'Strict', path: '/' })

@@ -79,7 +79,6 @@ export async function serveWith(parts: ServeParts, options: ServeOptions): Promi
   const compute = createComputeClient<ComputeMethods>(parts.worker, workerData, 'close')
   const jobs = createJobQueue()
   let workspace: WorkspaceReads | null = null
-  let port = 0
   try {
     await compute.call('ready', {})
     workspace = parts.openWorkspace(storePath)
@@ -99,10 +98,9 @@ export async function serveWith(parts: ServeParts, options: ServeOptions): Promi
       jobs,
       rendererDir,
       token,
-      port: () => port,
     })
     const listening = await listen((request) => app.fetch(request), options.port)
-    port = listening.port
+    const { port } = listening
     const reads = workspace
     return {
       url: `http://${HOST}:${port}/?token=${token}`,

@@ -48,7 +48,6 @@ export async function startBareApi() {
   const queue = createJobQueue()
   const signals: AbortSignal[] = []
   let following = 0
-  let port = 0
   const absent = (): never => {
     throw new HeadscopeError('not-found', 'There is no run 7.')
   }
@@ -105,11 +104,10 @@ export async function startBareApi() {
     },
     rendererDir,
     token: TOKEN,
-    port: () => port,
   }
   const app = createApp(deps)
   const server = await listen((incoming) => app.fetch(incoming))
-  port = server.port
+  const { port } = server
   return {
     folder,
     port,

@@ -54,11 +54,14 @@ describe('Host and Origin', () => {
     for (const host of [
       'evil.example',
       `evil.example:${api.port}`,
-      '127.0.0.1:1',
       `127.0.0.1.evil.example:${api.port}`,
+      `localhost.evil.example:${api.port}`,
+      `10.0.0.1:${api.port}`,
     ]) {
-      expect((await ask('/api/about', { ...bearer, host })).status).toBe(403)
+      expect((await ask('/api/about', { ...bearer, host })).status, host).toBe(403)
     }
+    for (const host of [`evil.example@127.0.0.1:${api.port}`, '127.0.0.1:port', ''])
+      expect([400, 403], host).toContain((await ask('/api/about', { ...bearer, host })).status)
     for (const origin of [
       'http://evil.example',
       'null',
@@ -68,6 +71,22 @@ describe('Host and Origin', () => {
       expect((await ask('/api/about', { ...bearer, origin })).status).toBe(403)
     }
     expect((await ask('/api/about', { ...bearer, 'sec-fetch-site': 'same-site' })).status).toBe(403)
+  })
+
+  it('may be any loopback name, with the port of a tunnel; the Origin is then that name and port', async () => {
+    for (const host of ['127.0.0.1:4000', 'LOCALHOST:4000', '127.0.0.2:80', 'localhost']) {
+      const origin = `http://${host.toLowerCase()}`
+      expect((await ask('/api/about', { ...bearer, host, origin })).status, host).toBe(200)
+      expect((await ask('/api/about', { ...bearer, host, origin: 'http://127.0.0.1:4001' })).status).toBe(403)
+      expect((await ask('/api/about', { host, origin })).status).toBe(401)
+    }
+    // Two tunnels: each has a cookie of its own.
+    const [here, there] = ['localhost:4000', 'localhost:4001']
+    const cookie = String((await ask(`/?token=${TOKEN}`, { host: here })).headers['set-cookie']).split(
+      ';',
+    )[0]!
+    expect((await ask('/api/about', { host: here, cookie })).status).toBe(200)
+    expect((await ask('/api/about', { host: there, cookie })).status).toBe(401)
   })
 
   it('may be any name of this machine', async () => {
