@@ -60,7 +60,7 @@ describe('Host and Origin', () => {
     ]) {
       expect((await ask('/api/about', { ...bearer, host })).status, host).toBe(403)
     }
-    for (const host of [`evil.example@127.0.0.1:${api.port}`, '127.0.0.1:port', ''])
+    for (const host of [`evil.example@127.0.0.1:${api.port}`, '127.0.0.1:port'])
       expect([400, 403], host).toContain((await ask('/api/about', { ...bearer, host })).status)
     for (const origin of [
       'http://evil.example',
