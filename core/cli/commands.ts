@@ -1,10 +1,14 @@
 /** Every command, in the order of help. A new one is a file in commands/ and a line here. */
 import type { Command } from './command.ts'
+import { ablate } from './commands/ablate.ts'
+import { attribute } from './commands/attribute.ts'
 import { bench } from './commands/bench.ts'
 import { compare } from './commands/compare.ts'
 import { generate } from './commands/generate.ts'
 import { inspect } from './commands/inspect.ts'
 import { merge } from './commands/merge.ts'
+import { patch } from './commands/patch.ts'
+import { path } from './commands/path.ts'
 import { run } from './commands/run.ts'
 import { scan } from './commands/scan.ts'
 import { serve } from './commands/serve.ts'
@@ -20,6 +24,10 @@ export const COMMANDS: readonly Command[] = [
   scan,
   spans,
   compare,
+  ablate,
+  patch,
+  path,
+  attribute,
   verify,
   sweep,
   merge,

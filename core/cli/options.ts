@@ -65,6 +65,34 @@ export const EDIT_OPTION = {
   edit: { type: 'text', value: 'JSON', multiple: true, help: 'an intervention; repeat for several' },
 } as const satisfies Options
 
+export const PAIR_OPTIONS = {
+  clean: { type: 'text', value: '"…"', help: 'the clean prompt' },
+  corrupt: { type: 'text', value: '"…"', help: 'the corrupt prompt, of as many tokens' },
+  'clean-ids': { type: 'text', value: '5,9,2', help: 'the clean prompt as token ids' },
+  'corrupt-ids': { type: 'text', value: '5,8,2', help: 'the corrupt prompt as token ids' },
+  bos: PROMPT_OPTIONS.bos,
+} as const satisfies Options
+
+export const METRIC_OPTIONS = {
+  metric: {
+    type: 'text',
+    value: 'JSON',
+    help: '{"kind": "logit_diff", "answer": A, "wrong": B, "pos": -1}; also logit, logprob, prob, loss, kl',
+  },
+  answer: { type: 'text', value: '" Mary"', help: 'for logit_diff: the right next token' },
+  wrong: { type: 'text', value: '" John"', help: 'for logit_diff: the wrong one' },
+  'answer-id': { type: 'whole', value: 'ID', help: 'the same as ids' },
+  'wrong-id': { type: 'whole', value: 'ID', help: 'the same as ids' },
+} as const satisfies Options
+
+export const SWEEP_OPTIONS = {
+  resume: {
+    type: 'whole',
+    value: 'ID',
+    help: 'go on with this stored experiment; its prompts and settings count',
+  },
+} as const satisfies Options
+
 export const STORE_OPTIONS = {
   store: { type: 'text', value: 'FILE', help: 'workspace that keeps the result (default: the user’s)' },
   'no-store': { type: 'flag', help: 'keep nothing' },

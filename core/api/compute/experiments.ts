@@ -38,7 +38,7 @@ export interface ExperimentDone<K extends ExperimentKind> {
 
 /** Runs and keeps a sweep; with `resume`, the stored request counts. Throws what the sweep throws. */
 export async function runExperiment<M extends EngineModel, K extends ExperimentKind>(
-  engine: Engine<M>,
+  engine: Pick<Engine<M>, 'intervene' | 'summary'>,
   model: M,
   kind: K,
   given: Experiments[K]['request'],
