@@ -36,11 +36,15 @@ export const successor: ComputedScore = {
       return none(`n = ${pairs.length}, needs ${FEWEST} pairs of words that are single tokens`, pairs.length)
 
     const d = model.spec.dModel
+    // The embedding alone: no position, no attention.
+    const alone = ['hook_pos_embed', 'blocks.0.hook_attn_out'].filter((hook) =>
+      model.hooks.some(({ name }) => name === hook),
+    )
     const run = await model.run(
       pairs.map(({ id }) => [id]),
       {
         capture: ['blocks.0.hook_mlp_out'],
-        edits: [{ hook: 'blocks.0.hook_attn_out', op: 'zero' }],
+        edits: alone.map((hook) => ({ hook, op: 'zero' as const })),
         top: 0,
         ...(signal ? { signal } : {}),
       },
