@@ -44,7 +44,7 @@ const shards = (...names: number[]) => names.map((k) => at(`s${k}.db`))
 const ALL = [1, 2, 3, 4, 5, 6, 7, 8]
 
 describe('shares of a plan', () => {
-  it('joined are the file of one machine, byte for byte, in whatever order they are named', () => {
+  it('joined are the file of one machine, byte for byte, in whatever order they are named (S34)', () => {
     expect(mergeShards(shards(...ALL), at('all.db'))).toMatchObject({ shards: 8, cells: 6 })
     mergeShards(shards(...ALL).reverse(), at('turned.db'))
     expect(bytes('all.db').equals(bytes('one.db'))).toBe(true)

@@ -10,6 +10,7 @@ import type { Run } from '../run/types.ts'
 import type { StoredDtype } from './codec.ts'
 import { type ConnectOptions, connect } from './connect.ts'
 import { type Experiments, experimentTable } from './experiments.ts'
+import { keepScoresOnly, type StoreUse, storeUse } from './housekeeping.ts'
 import { guarded } from './problem.ts'
 import { keepCheckpoint, promptTable } from './prompts.ts'
 import { beginRun, deleteRun } from './run-writer.ts'
@@ -39,6 +40,10 @@ export interface Store extends RunReads, Experiments {
   /** Refused while a run uses it. */
   deletePrompt(id: number): void
   deleteRun(id: number): void
+  /** Drops a run's captures and keeps its provenance, losses and predictions; the bytes freed. */
+  keepScoresOnly(id: number): number
+  /** What the workspace holds and costs. */
+  use(): StoreUse
   /** Gives the room of what was deleted back to the disk. Takes seconds per GB; nobody else may write meanwhile. */
   compact(): void
   /** Bytes of the whole workspace on disk. */
@@ -192,6 +197,8 @@ export function openStore(path: string, options: ConnectOptions = {}): Store {
       writing(() => db.transaction(() => prompts.keep(prompt, tokenizerHash ?? null)).immediate()),
     deletePrompt: (id) => writing(() => deletePrompt(id)),
     deleteRun: (id) => writing(() => remove(id)),
+    keepScoresOnly: (id) => writing(() => keepScoresOnly(db, id)),
+    use: () => guarded(path, () => storeUse(db, path)),
     compact: () => writing(compact),
     totalBytes: () =>
       guarded(

@@ -37,7 +37,8 @@ export interface RunReads {
 }
 
 const SUMMARY = `SELECT r.id, r.provenance, r.model_name, r.tokens, r.created, r.bytes, r.edits, p.text,
-    (SELECT count(*) FROM run_item i WHERE i.run = r.id AND i.sequence = 'main') AS items
+    (SELECT count(*) FROM run_item i WHERE i.run = r.id AND i.sequence = 'main') AS items,
+    EXISTS (SELECT 1 FROM activation a WHERE a.run = r.id) AS captures
   FROM run r JOIN run_item ri ON ri.run = r.id AND ri.item = 0 AND ri.sequence = 'main' JOIN prompt p ON p.id = ri.prompt
   WHERE r.complete = 1`
 
@@ -235,6 +236,7 @@ interface SummaryRow {
   edits: number
   text: string | null
   items: number
+  captures: number
 }
 
 interface DetailRow {
@@ -284,5 +286,6 @@ function summaryOf(row: SummaryRow): RunSummary {
     created: row.created,
     bytes: row.bytes,
     edits: row.edits,
+    captures: row.captures === 1,
   }
 }

@@ -59,6 +59,8 @@ export interface RunSummary {
   readonly created: string
   readonly bytes: number
   readonly edits: number
+  /** False when only its scores were kept. */
+  readonly captures: boolean
 }
 
 export interface StoredSequence {

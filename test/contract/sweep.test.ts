@@ -71,7 +71,7 @@ describe('sweep and merge', () => {
     expect((await headscope('merge', 'one.db')).code).toBe(2)
   })
 
-  it('killed at any moment and given again, change nothing', async () => {
+  it('killed at any moment and given again, change nothing (S33)', async () => {
     const seen = new Set<number>()
     for (const wait of [0, 1, 2, 4]) {
       const store = at(`killed-${wait}.db`)
