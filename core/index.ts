@@ -58,6 +58,7 @@ export { estimateRun, type PatternKeeping, type RunEstimate, refuseUnlessFits } 
 export type { Generated, GenerateOptions } from './run/generate.ts'
 export { type Metric, metricValue, type ResolvedMetric, resolveMetric } from './run/metrics.ts'
 export { type Model, type OpenOptions, openModel } from './run/model.ts'
+export { type OnnxModel, openOnnx } from './run/onnx-model.ts'
 export type { ParameterCount } from './run/parameters.ts'
 export { type BaseRun, baseRun, type RestartRequest, restart } from './run/restart.ts'
 export type { HookInfo } from './run/segments.ts'

@@ -37,7 +37,7 @@ export function createAccumulator(
   spec: ModelSpec,
   scores: readonly PatternScore[],
   sequences: readonly ScoreSequence[] | string,
-  maps: HeadMaps,
+  maps: Pick<HeadMaps, 'outputGrams'>,
 ): Accumulator {
   const { layers } = decoderOf(spec)
   const given = typeof sequences === 'string' ? [] : sequences

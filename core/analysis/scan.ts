@@ -8,7 +8,7 @@ import { HeadscopeError } from '../errors.ts'
 import { decoderOf } from '../graph/model-spec.ts'
 import type { Model } from '../run/model.ts'
 import type { RunItem } from '../run/types.ts'
-import { createHeadMaps } from './head-maps.ts'
+import { createHeadMaps, type HeadMaps } from './head-maps.ts'
 import { createAccumulator, runSequences } from './pattern-scan.ts'
 import { scoresNamed } from './scores/index.ts'
 import type { AnyScore, ComputedScore, ModelScore, PatternScore, ScoreContext } from './scores/score.ts'
@@ -65,7 +65,9 @@ export async function scanHeads(model: Model, options: ScanOptions = {}): Promis
     const own = scores.filter(
       (score): score is PatternScore => score.kind === 'pattern' && score.sequences === kind,
     )
-    const accumulator = createAccumulator(spec, own, sequences, context.maps)
+    const accumulator = createAccumulator(spec, own, sequences, {
+      outputGrams: (layer) => context.maps.outputGrams(layer),
+    })
     if (typeof sequences !== 'string') {
       const run = await runSequences(model, sequences, accumulator, {
         signal: options.signal,
@@ -137,6 +139,7 @@ function contextOf(
   const { offset, length } = repeats.layout
   const bos = model.tokenizer?.bosId ?? null
   const drawn = new Map<SequenceKind, readonly ScoreSequence[] | string>()
+  let maps: HeadMaps | null = null
   const make = (kind: SequenceKind) => {
     if (kind === 'repeats' || (kind === 'text' && !options.prompts))
       return repeats.ids.map((ids) => ({ ids, offset, length }))
@@ -150,7 +153,11 @@ function contextOf(
   }
   return {
     model,
-    maps: createHeadMaps(model.engine()),
+    // Made when a score first reads weights: a model that only shows patterns (an ONNX file) has none to map.
+    get maps() {
+      maps ??= createHeadMaps(model.engine())
+      return maps
+    },
     seed: settings.seed,
     sequences(kind) {
       const known = drawn.get(kind) ?? make(kind)

@@ -17,6 +17,7 @@ import {
 import { HeadscopeError } from '../errors.ts'
 import { readFamily } from '../families/index.ts'
 import type { ModelSpec } from '../graph/model-spec.ts'
+import { onnxFileOf } from '../onnx/find.ts'
 import { type Device, requireDevice } from './devices.ts'
 import type { Engine } from './engine.ts'
 import { type Generated, type GenerateOptions, generate } from './generate.ts'
@@ -68,11 +69,13 @@ export interface Model {
 }
 
 /**
- * Opens a checkpoint folder (or its weights file). Throws `bad-checkpoint` or `unsupported` in one sentence naming the
- * file and the rule.
+ * Opens a checkpoint folder (or its weights file), or an ONNX file made by others. Throws `bad-checkpoint` or
+ * `unsupported` in one sentence naming the file and the rule.
  */
 export async function openModel(path: string, options: OpenOptions = {}): Promise<Model> {
   const { threads = availableParallelism(), scoreBudget = 64 * 1024 * 1024 } = options
+  const onnx = onnxFileOf(path)
+  if (onnx) return (await import('./onnx-model.ts')).openOnnx(onnx, options)
   const device = await requireDevice(options.device ?? 'cpu')
   const checkpoint = openCheckpoint(path)
   const family = readFamily(checkpoint.config)
@@ -156,7 +159,8 @@ export async function openModel(path: string, options: OpenOptions = {}): Promis
         device,
         check: () => checkWeightFiles(weights),
       })
-      const engine: Engine = { model, matrix: unembedding.matrix, weights, pool, hooks, scoreBudget }
+      const { matrix } = unembedding
+      const engine: Engine = { model, matrix, weights, pool, hooks, scoreBudget, encode: opened.encode }
       engines.set(mode, engine)
       return engine
     },
