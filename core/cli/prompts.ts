@@ -2,12 +2,11 @@
  * Prompts from the command line. In: --text, --ids, --prompts, --bos. Out: token ids with their texts, in that order.
  * `--bos` concerns text: ids run as they are given.
  */
-import { basename } from 'node:path'
-import { readText } from '../checkpoint/files.ts'
 import type { TokenView } from '../checkpoint/types.ts'
 import { HeadscopeError } from '../errors.ts'
 import { decoderPrompt } from '../run/decoder-prompt.ts'
 import type { Model } from '../run/model.ts'
+import { type FilePrompt, readPromptFile } from '../run/prompt-file.ts'
 import { UsageError } from './command.ts'
 
 export interface Prompt {
@@ -29,14 +28,14 @@ export interface PromptValues {
   readonly bos: string | undefined
 }
 
-type Given = { readonly text: string } | { readonly ids: readonly number[] }
+type Given = FilePrompt
 
 /** What was given, not tokenized yet: fails before a model is opened. Throws UsageError or bad-prompt. */
 export function givenPrompts({ text, ids, prompts }: PromptValues, command: string): Given[] {
   const given: Given[] = [
     ...text.map((one) => ({ text: one })),
     ...ids.map((one) => ({ ids: idList(one) })),
-    ...(prompts === undefined ? [] : fromFile(prompts)),
+    ...(prompts === undefined ? [] : readPromptFile(prompts)),
   ]
   if (given.length === 0) throw new UsageError(`${command} needs a prompt: give --text, --ids or --prompts`)
   return given
@@ -99,41 +98,4 @@ function idList(text: string, option = '--ids'): number[] {
       `${option} holds ${JSON.stringify(bad)}, but must be whole numbers such as 5,9,9,2.`,
     )
   return parts.map(Number)
-}
-
-function fromFile(file: string): Given[] {
-  const name = basename(file)
-  const isLines = /\.jsonl$/i.test(file)
-  if (!isLines && !/\.txt$/i.test(file))
-    throw new HeadscopeError(
-      'bad-prompt',
-      `${name} is not a file of prompts: give a .txt with one a line, or a .jsonl.`,
-    )
-  const lines = readText(file, name).split(/\r?\n/)
-  const given = lines.flatMap((line, i) => {
-    if (line.trim() === '') return []
-    return [isLines ? fromJson(line, `${name}, line ${i + 1}`) : { text: line }]
-  })
-  if (given.length === 0)
-    throw new HeadscopeError('bad-prompt', `${name} holds no prompt; write at least one line.`)
-  return given
-}
-
-function fromJson(line: string, where: string): Given {
-  let value: unknown
-  try {
-    value = JSON.parse(line)
-  } catch (error) {
-    throw new HeadscopeError(
-      'bad-prompt',
-      `${where} is not JSON (${(error as Error).message}); write {"text": "…"} or {"ids": […]}.`,
-    )
-  }
-  const { text, ids } = (value ?? {}) as { text?: unknown; ids?: unknown }
-  if (typeof text === 'string' && ids === undefined) return { text }
-  if (Array.isArray(ids) && text === undefined && ids.every((id) => Number.isSafeInteger(id))) return { ids }
-  throw new HeadscopeError(
-    'bad-prompt',
-    `${where} must hold either "text" or "ids" (a list of whole numbers).`,
-  )
 }

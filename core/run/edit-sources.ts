@@ -1,66 +1,99 @@
-/** Where an edit's values come from: another item, other ids, a mean over a corpus, a file, a stored run, numbers. */
+/**
+ * Where an edit's values come from: another item, other ids, a mean over a corpus, a file, a stored run, numbers. A
+ * prompt behind an edit of several hooks (a glob) runs once for all of them.
+ */
 import { readSafetensorsFile } from '../checkpoint/index.ts'
 import { HeadscopeError } from '../errors.ts'
 import { sizeOf, type Tensor } from '../graph/tensor.ts'
+import { meanOver } from './corpus-mean.ts'
+import type { EditContext } from './edits.ts'
 import type { Engine } from './engine.ts'
 import { runPass } from './pass.ts'
 import { runUnembed } from './predictions.ts'
+import { readPromptFile } from './prompt-file.ts'
 import { type Batch, batchOf, checkBatch, rightPad, sourceOf } from './prompts.ts'
 import type { HookInfo } from './segments.ts'
 import type { EditSource, RunOptions } from './types.ts'
 
-/** The values at `hook`, [1, …] with the source's own positions. Throws `bad-edit` naming the source and the rule. */
-export async function sourceTensor(
+/** A source of values for one run's edits. Throws `bad-edit` naming the source and the rule. */
+export function createSources(
   engine: Engine,
-  from: EditSource,
-  hook: HookInfo,
   batch: Batch,
   options: Pick<RunOptions, 'openRun' | 'tokenTypes'>,
-): Promise<Tensor> {
-  if ('item' in from) {
-    const ids = batch.main.at(from.item)
-    if (!ids || from.item < 0)
-      throw new HeadscopeError(
-        'bad-edit',
-        `There is no item ${from.item} to take values from: the batch has ${batch.main.length}.`,
-      )
-    const source = batch.source && [batch.source[from.item]!]
-    return captureOne(engine, { main: [ids], source }, hook, options.tokenTypes?.[from.item])
-  }
-  if ('ids' in from) {
-    const decoderIds = from.decoder_ids && [from.decoder_ids]
-    return captureOne(engine, batchOf(engine.model.spec, [from.ids], decoderIds), hook)
-  }
-  if ('values' in from)
-    return { data: from.values, shape: from.shape, axes: hook.axes.slice(-from.shape.length) }
-  if ('file' in from) return fileTensor(from.file, from.tensor, hook)
-  if ('run' in from) {
-    if (!options.openRun)
+): EditContext['source'] {
+  const captured = new Map<EditSource, Promise<ReadonlyMap<string, Tensor>>>()
+  return async (from, hook, together) => {
+    if ('values' in from)
+      return { data: from.values, shape: from.shape, axes: hook.axes.slice(-from.shape.length) }
+    if ('file' in from) return fileTensor(from.file, from.tensor, hook)
+    if ('run' in from) {
+      if (options.openRun) return options.openRun(from.run, hook.name)
       throw new HeadscopeError(
         'bad-edit',
         `The edit takes values from run ${from.run}, but no store is open; name one.`,
       )
-    return options.openRun(from.run, hook.name)
+    }
+    const known = captured.get(from) ?? captureAll(engine, from, together, batch, options)
+    captured.set(from, known)
+    return (await known).get(hook.name)!
   }
-  throw new HeadscopeError('bad-edit', 'A mean over a corpus needs prompts as ids; this source is not known.')
 }
 
 // --- Internal helpers ---
 
-/** One hook of an unedited run of one prompt. */
-async function captureOne(
+type Prompted = Extract<EditSource, { item: number } | { ids: readonly number[] } | { mean: string }>
+
+/** The hooks' values on the source's prompts. */
+async function captureAll(
+  engine: Engine,
+  from: Prompted,
+  hooks: readonly HookInfo[],
+  batch: Batch,
+  options: Pick<RunOptions, 'tokenTypes'>,
+): Promise<ReadonlyMap<string, Tensor>> {
+  if ('mean' in from) return corpusMean(engine, from, hooks)
+  if ('ids' in from) {
+    const decoderIds = from.decoder_ids && [from.decoder_ids]
+    return captureHooks(engine, batchOf(engine.model.spec, [from.ids], decoderIds), hooks)
+  }
+  const ids = batch.main.at(from.item)
+  if (!ids || from.item < 0)
+    throw new HeadscopeError(
+      'bad-edit',
+      `There is no item ${from.item} to take values from: the batch has ${batch.main.length}.`,
+    )
+  const source = batch.source && [batch.source[from.item]!]
+  return captureHooks(engine, { main: [ids], source }, hooks, options.tokenTypes?.[from.item])
+}
+
+async function corpusMean(
+  engine: Engine,
+  { mean, over = 'all' }: { readonly mean: string; readonly over?: 'all' | 'pos' },
+  hooks: readonly HookInfo[],
+): Promise<ReadonlyMap<string, Tensor>> {
+  const prompts = readPromptFile(mean).map((one) => ('ids' in one ? one.ids : engine.encode(one.text)))
+  const add = meanOver(over, `The mean over ${mean}`)
+  for (const ids of prompts) {
+    const captured = await captureHooks(engine, batchOf(engine.model.spec, [ids], undefined), hooks)
+    for (const [name, tensor] of captured) add.tensor(name, tensor)
+  }
+  return add.finish()
+}
+
+/** Some hooks of an unedited run of one prompt. */
+async function captureHooks(
   engine: Engine,
   batch: Batch,
-  hook: HookInfo,
+  hooks: readonly HookInfo[],
   tokenTypes?: readonly number[],
-): Promise<Tensor> {
+): Promise<Map<string, Tensor>> {
   checkBatch(batch, engine.model.spec)
   const ids = batch.main[0]!
-  let captured: Tensor | null = null
-  const onTensor = (_: HookInfo, tensor: Tensor) => {
-    captured = tensor
+  const captured = new Map<string, Tensor>()
+  const onTensor = (hook: HookInfo, tensor: Tensor) => {
+    captured.set(hook.name, tensor)
   }
-  const wanted = new Set([hook.name])
+  const wanted = new Set(hooks.map((hook) => hook.name))
   const { state } = await runPass(engine, {
     ...sourceOf(batch),
     ids: rightPad([ids]),
@@ -72,7 +105,7 @@ async function captureOne(
     edits: [],
     onTensor,
   })
-  if (hook.segment === 'unembed')
+  if (hooks.some((hook) => hook.segment === 'unembed'))
     await runUnembed(engine, {
       resid: state.get('resid')!,
       start: 0,
@@ -82,7 +115,7 @@ async function captureOne(
       edits: [],
       onTensor,
     })
-  return captured!
+  return captured
 }
 
 function fileTensor(file: string, name: string, hook: HookInfo): Tensor {

@@ -5,7 +5,7 @@
  */
 import { HeadscopeError } from '../errors.ts'
 import type { Axis } from '../graph/axes.ts'
-import { noSuchHook } from '../graph/hook-names.ts'
+import { matchHooks, noSuchHook } from '../graph/hook-names.ts'
 import type { ModelSpec } from '../graph/model-spec.ts'
 import type { EditSlot } from '../graph/splice.ts'
 import { sizeOf, type Tensor } from '../graph/tensor.ts'
@@ -31,21 +31,24 @@ export interface EditContext {
   readonly sourceLengths?: readonly number[] | undefined
   /** Positions of the whole run; more than the prompt's while generating. */
   readonly total: number
-  /** The tensor of a source at a hook, [1, …] with its own positions. */
-  readonly source: (from: EditSource, hook: HookInfo) => Promise<Tensor>
+  /** The tensor of a source at a hook, [1, …] with its own positions; `together` are all hooks of the edit. */
+  readonly source: (from: EditSource, hook: HookInfo, together: readonly HookInfo[]) => Promise<Tensor>
 }
 
 /** Throws `bad-edit` or `bad-request` in one sentence. */
 export async function resolveEdits(edits: readonly Edit[], context: EditContext): Promise<ResolvedEdit[]> {
   const resolved: ResolvedEdit[] = []
   const regions: { edit: Edit; hook: HookInfo; region: Region }[] = []
-  for (const edit of edits) {
-    const hook = findHook(edit, context)
-    const region = regionOf(edit, hook, context)
-    regions.push({ edit, hook, region })
-    const done = await resolve(edit, hook, region, context)
-    refuseNoExpert(done, edit, context)
-    resolved.push(done)
+  for (const given of edits) {
+    const hooks = findHooks(given, context)
+    for (const hook of hooks) {
+      const edit = { ...given, hook: hook.name }
+      const region = regionOf(edit, hook, context)
+      regions.push({ edit, hook, region })
+      const done = await resolve(edit, hook, region, context, hooks)
+      refuseNoExpert(done, edit, context)
+      resolved.push(done)
+    }
   }
   refuseEmptyRows(regions, context)
   return resolved
@@ -63,6 +66,13 @@ interface Region {
 }
 
 const SELECTORS = ['head', 'kv_head', 'pos', 'query', 'key'] as const
+
+/** The hook that an edit names, or every hook that its glob matches, in the order of the computation. */
+function findHooks(edit: Edit, context: EditContext): HookInfo[] {
+  if (!edit.hook.includes('*')) return [findHook(edit, context)]
+  const names = context.hooks.map((hook) => hook.name)
+  return matchHooks([edit.hook], names).map((name) => findHook({ ...edit, hook: name }, context))
+}
 
 function findHook(edit: Edit, context: EditContext): HookInfo {
   const hook = context.hooks.find((candidate) => candidate.name === edit.hook)
@@ -195,6 +205,7 @@ async function resolve(
   hook: HookInfo,
   region: Region,
   context: EditContext,
+  together: readonly HookInfo[],
 ): Promise<ResolvedEdit> {
   const rank = hook.axes.length
   switch (edit.op) {
@@ -208,14 +219,14 @@ async function resolve(
     }
     case 'set': {
       const value = edit.from
-        ? await sourced(edit, edit.from, hook, region, context)
+        ? await sourced(edit, edit.from, hook, region, context, together)
         : constant(edit, hook, rank)
       return { hook, kind: 'set', value, mask: maskOf(region) }
     }
     case 'add': {
       const by = edit.by === undefined ? 1 : finite(edit, edit.by, '"by" must be a finite number')
       const value = edit.from
-        ? await sourced(edit, edit.from, hook, region, context)
+        ? await sourced(edit, edit.from, hook, region, context, together)
         : scalar(finite(edit, edit.value, 'add needs "from" or "value"'), rank)
       return { hook, kind: 'add', value: masked(value, region, by), mask: null }
     }
@@ -274,8 +285,9 @@ async function sourced(
   hook: HookInfo,
   region: Region,
   context: EditContext,
+  together: readonly HookInfo[],
 ): Promise<Dense> {
-  const tensor = await context.source(from, hook)
+  const tensor = await context.source(from, hook, together)
   if (tensor.data.some((value) => Number.isNaN(value)))
     throw new HeadscopeError(
       'bad-edit',

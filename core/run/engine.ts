@@ -16,6 +16,8 @@ export interface Engine {
   readonly hooks: readonly HookInfo[]
   /** Scores of one block, in bytes, above which it runs in chunks of query rows. */
   readonly scoreBudget: number
+  /** Text to ids, for the corpus of a mean. Throws `bad-prompt` without a tokenizer. */
+  readonly encode: (text: string) => number[]
 }
 
 /** A segment's graph made into another: with saved values as results, or its backward half. */

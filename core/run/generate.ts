@@ -9,7 +9,7 @@ import { decoderOf } from '../graph/model-spec.ts'
 import type { Tensor } from '../graph/tensor.ts'
 import { createRandom } from '../random.ts'
 import { slice } from './dense.ts'
-import { sourceTensor } from './edit-sources.ts'
+import { createSources } from './edit-sources.ts'
 import { type ResolvedEdit, resolveEdits } from './edits.ts'
 import type { Engine } from './engine.ts'
 import { type KeyValues, runPass } from './pass.ts'
@@ -118,7 +118,7 @@ function resolve(engine: Engine, batch: Batch, total: number, options: GenerateO
     lengths: [batch.main[0]!.length],
     sourceLengths: batch.source?.map((ids) => ids.length),
     total,
-    source: (from, hook) => sourceTensor(engine, from, hook, batch, options),
+    source: createSources(engine, batch, options),
   })
 }
 

@@ -8,7 +8,7 @@ import { HeadscopeError } from '../errors.ts'
 import { LOGITS, matchHooks, UNEMBED_OUT } from '../graph/hook-names.ts'
 import { decoderOf } from '../graph/model-spec.ts'
 import type { Tensor } from '../graph/tensor.ts'
-import { sourceTensor } from './edit-sources.ts'
+import { createSources } from './edit-sources.ts'
 import { resolveEdits } from './edits.ts'
 import type { Engine } from './engine.ts'
 import { firstNonFinite } from './non-finite.ts'
@@ -42,7 +42,7 @@ export async function hookedRun(
     lengths,
     sourceLengths,
     total: Math.max(...lengths),
-    source: (from, hook) => sourceTensor(engine, from, hook, batch, options),
+    source: createSources(engine, batch, options),
   })
 
   const lengthsOf = lengthsBySequence(lengths, sourceLengths)

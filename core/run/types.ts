@@ -7,6 +7,7 @@ export type Indices = number | readonly number[] | string
 
 /** One intervention, as in the contract. Acts where it stands in the computation. */
 export interface Edit {
+  /** A hook, or a glob: the edit then acts on every hook that it matches (`blocks.*.attn.hook_attn_scores`). */
   readonly hook: string
   readonly item?: Indices
   readonly head?: Indices
