@@ -3,6 +3,7 @@ import type { Command } from './command.ts'
 import { ablate } from './commands/ablate.ts'
 import { attribute } from './commands/attribute.ts'
 import { bench } from './commands/bench.ts'
+import { cache } from './commands/cache.ts'
 import { compare } from './commands/compare.ts'
 import { generate } from './commands/generate.ts'
 import { inspect } from './commands/inspect.ts'
@@ -14,6 +15,7 @@ import { scan } from './commands/scan.ts'
 import { serve } from './commands/serve.ts'
 import { spans } from './commands/spans.ts'
 import { sql } from './commands/sql.ts'
+import { store } from './commands/store.ts'
 import { sweep } from './commands/sweep.ts'
 import { verify } from './commands/verify.ts'
 
@@ -31,6 +33,8 @@ export const COMMANDS: readonly Command[] = [
   verify,
   sweep,
   merge,
+  store,
+  cache,
   sql,
   serve,
   bench,
