@@ -34,7 +34,7 @@ describe('headscope store', () => {
     ])
     for (const { bytes } of found.runs) expect(bytes).toBeGreaterThan(1000)
     const { stdout } = await headscope('store', 'list')
-    expect(stdout).toMatch(/3 +induction-2l +3 +\d+\.\d kB/)
+    expect(stdout).toMatch(/3 +induction-2l +3 +[\d.]+ KB/)
     expect(await json('store', 'path')).toMatchObject({ path: store() })
   })
 

@@ -1,6 +1,6 @@
 /** `headscope cache ACTION`: working copies of F16, BF16 and GGUF weights, and hashes; all of it can be made again. */
 import { command, UsageError } from '../command.ts'
-import { sizeOf } from '../size.ts'
+import { bytes } from '../table.ts'
 
 export const cache = command({
   name: 'cache',
@@ -18,17 +18,17 @@ export const cache = command({
       throw new UsageError(`cache has no action ${JSON.stringify(action)}; use size, clear or path`)
     const { cacheSize, clearCache, defaultCacheDir } = await import('../../checkpoint/cache.ts')
     const path = defaultCacheDir()
-    const bytes = cacheSize(path)
+    const before = cacheSize(path)
     if (action === 'clear') clearCache(path)
     if (out.json)
       out.document({
         path,
-        bytes: action === 'clear' ? cacheSize(path) : bytes,
-        ...(action === 'clear' ? { freed: bytes } : {}),
+        bytes: action === 'clear' ? cacheSize(path) : before,
+        ...(action === 'clear' ? { freed: before } : {}),
         warnings: [],
       })
-    else if (action === 'clear') out.line(`${sizeOf(bytes)} removed from ${path}`)
-    else out.line(action === 'size' ? `${sizeOf(bytes)} in ${path}` : path)
+    else if (action === 'clear') out.line(`${bytes(before)} removed from ${path}`)
+    else out.line(action === 'size' ? `${bytes(before)} in ${path}` : path)
     return 0
   },
 })

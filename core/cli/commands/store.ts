@@ -1,7 +1,6 @@
 /** `headscope store ACTION`: what the workspace holds and costs, and less of it. Costs a few queries; compact seconds per GB. */
 import { command, UsageError } from '../command.ts'
-import { sizeOf } from '../size.ts'
-import { printable, table } from '../table.ts'
+import { bytes, printable, table } from '../table.ts'
 
 const ACTIONS = ['list', 'delete', 'keep-scores', 'compact', 'path'] as const
 
@@ -56,7 +55,7 @@ export const store = command({
         workspace.compact()
         const after = workspace.use().bytes
         if (out.json) out.document({ path, before: use.bytes, after, warnings: [] })
-        else out.line(`${sizeOf(use.bytes)} before, ${sizeOf(after)} now`)
+        else out.line(`${bytes(use.bytes)} before, ${bytes(after)} now`)
         return 0
       }
       const chosen = values.all ? known.map(({ id }) => id) : [...new Set(runs)]
@@ -76,8 +75,8 @@ export const store = command({
       const count = `${chosen.length} ${chosen.length === 1 ? 'run' : 'runs'}`
       out.line(
         action === 'delete'
-          ? `${count} deleted, ${sizeOf(freed)}`
-          : `Captures of ${count} dropped, ${sizeOf(freed)}`,
+          ? `${count} deleted, ${bytes(freed)}`
+          : `Captures of ${count} dropped, ${bytes(freed)}`,
       )
       if (freed > 0) out.line(out.style.dim('headscope store compact gives that room back to the disk'))
       return 0
@@ -95,18 +94,18 @@ export const store = command({
         { title: 'made' },
         { title: 'prompt' },
       ]
-      const rows = known.map(({ id, modelName, tokens, bytes, captures, created, text }) => [
+      const rows = known.map(({ id, modelName, tokens, bytes: size, captures, created, text }) => [
         { text: String(id), paint: style.bold },
         { text: printable(modelName) },
         { text: String(tokens) },
-        { text: captures ? sizeOf(bytes) : 'scores only' },
+        { text: captures ? bytes(size) : 'scores only' },
         { text: created.slice(0, 16).replace('T', ' ') },
         { text: printable((text ?? '').replace(/\s+/g, ' ').slice(0, 40)) },
       ])
       if (rows.length > 0) for (const line of table(columns, rows, style.bold)) out.line(line)
       const more = `${use.scans} scans, ${use.experiments} experiments`
-      const free = use.free > 0 ? `, of which compact gives back ${sizeOf(use.free)}` : ''
-      out.line(style.dim(`${use.runs} runs, ${more}: ${sizeOf(use.bytes)}${free}`))
+      const free = use.free > 0 ? `, of which compact gives back ${bytes(use.free)}` : ''
+      out.line(style.dim(`${use.runs} runs, ${more}: ${bytes(use.bytes)}${free}`))
       out.line(style.dim(path))
     }
   },
