@@ -10,6 +10,7 @@ import './ui/theme.css'
 import './ui/controls.css'
 import './ui/frame.css'
 import './ui/views.css'
+import './ui/sweeps.css'
 import { Frame } from './views/frame/frame.tsx'
 import { connectKeys } from './views/frame/keys.ts'
 

@@ -4,6 +4,10 @@
  */
 import type {
   About,
+  ExperimentDetail,
+  ExperimentKind,
+  ExperimentSummary,
+  Experiments,
   FolderListing,
   GenerateReply,
   GenerateRequest,
@@ -14,10 +18,13 @@ import type {
   OpenedModel,
   PredictReply,
   PredictRequest,
+  Reproduced,
+  ReproduceRequest,
   RunDetail,
   RunRequest,
   ScanReply,
   ScanRequest,
+  SqlReply,
   Tokenized,
   TokenizeRequest,
 } from '../../core/api/contract.ts'
@@ -68,6 +75,10 @@ async function post<T>(path: string, body: unknown, signal?: AbortSignal): Promi
   return (await response.json()) as T
 }
 
+async function remove(path: string): Promise<void> {
+  await request(path, { method: 'DELETE' })
+}
+
 function search(query: Record<string, string | number>): string {
   const text = new URLSearchParams(Object.entries(query).map(([k, v]) => [k, String(v)])).toString()
   return text && `?${text}`
@@ -93,6 +104,13 @@ export const api = {
   folders: (path: string) => get<FolderListing>('/api/folders', path ? { path } : {}),
   startRun: (body: RunRequest) => post<JobStarted>('/api/jobs/run', body),
   startScan: (body: ScanRequest) => post<JobStarted>('/api/jobs/scan', body),
+  startExperiment: <K extends ExperimentKind>(kind: K, body: Experiments[K]['request']) =>
+    post<JobStarted>(`/api/jobs/${kind}`, body),
+  experiments: () => get<ExperimentSummary[]>('/api/experiments'),
+  experiment: (id: number) => get<ExperimentDetail>(`/api/experiments/${id}`),
+  deleteExperiment: (id: number) => remove(`/api/experiments/${id}`),
+  reproduce: (body: ReproduceRequest) => post<Reproduced>('/api/reproduce', body),
+  sql: (sql: string) => post<SqlReply>('/api/sql', { sql }),
   jobs: () => get<JobSummary[]>('/api/jobs'),
   cancelJob: (id: number) => post<unknown>(`/api/jobs/${id}/cancel`, {}),
   jobEvents: (id: number) => new EventSource(`/api/jobs/${id}/events`),

@@ -5,13 +5,15 @@
 import type { JobEvent } from '../../core/api/contract.ts'
 import { api } from './client.ts'
 
-export type HeardEvent<R> = JobEvent<R> | { readonly type: 'lost' }
+export type HeardEvent<R, C = unknown> = JobEvent<R, C> | { readonly type: 'lost' }
 
 /** How long a lost connection may take to come back: the browser tries again by itself, every few seconds. */
 const PATIENCE_MS = 8000
 const ASK_MS = 300
+/** After these nothing more comes. */
+const ENDS: ReadonlySet<string> = new Set(['done', 'failed', 'cancelled'])
 
-export function listenToJob<R>(id: number, hear: (event: HeardEvent<R>) => void): void {
+export function listenToJob<R, C = unknown>(id: number, hear: (event: HeardEvent<R, C>) => void): void {
   const events = api.jobEvents(id)
   let heard = false
   let patience: ReturnType<typeof setTimeout> | undefined
@@ -23,8 +25,8 @@ export function listenToJob<R>(id: number, hear: (event: HeardEvent<R>) => void)
     heard = true
     clearTimeout(patience)
     patience = undefined
-    const event = JSON.parse(message.data) as JobEvent<R>
-    if (event.type !== 'progress') events.close()
+    const event = JSON.parse(message.data) as JobEvent<R, C>
+    if (ENDS.has(event.type)) events.close()
     hear(event)
   }
   events.onerror = () => {
@@ -34,13 +36,13 @@ export function listenToJob<R>(id: number, hear: (event: HeardEvent<R>) => void)
   }
 }
 
-async function ask<R>(id: number, hear: (event: HeardEvent<R>) => void): Promise<void> {
+async function ask<R, C>(id: number, hear: (event: HeardEvent<R, C>) => void): Promise<void> {
   try {
     for (;;) {
-      const event = (await api.jobs()).find(({ job }) => job === id)?.event as JobEvent<R> | undefined
+      const event = (await api.jobs()).find(({ job }) => job === id)?.event as JobEvent<R, C> | undefined
       if (!event) break
       hear(event)
-      if (event.type !== 'progress') return
+      if (ENDS.has(event.type)) return
       await new Promise((resolve) => setTimeout(resolve, ASK_MS))
     }
   } catch {

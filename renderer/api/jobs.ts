@@ -3,13 +3,20 @@
  * cancelled; a lost connection is a failure that says so.
  */
 import { useSyncExternalStore } from 'react'
-import type { JobStarted, RunRequest, ScanReply, ScanRequest } from '../../core/api/contract.ts'
+import type {
+  ExperimentKind,
+  JobEvent,
+  JobStarted,
+  RunRequest,
+  ScanReply,
+  ScanRequest,
+} from '../../core/api/contract.ts'
 import type { Progress } from '../../core/checkpoint/types.ts'
 import { createStore } from '../state/store.ts'
 import { ApiFailure, api } from './client.ts'
 import { listenToJob } from './job-events.ts'
 
-export type JobKind = 'run' | 'scan' | 'other'
+export type JobKind = 'run' | 'scan' | ExperimentKind | 'other'
 
 export interface Job {
   readonly id: number
@@ -56,10 +63,14 @@ export async function resumeJobs(onEnd: () => void): Promise<void> {
   }
 }
 
-/** Resolves with the job's result; rejects with ApiFailure (code `cancelled` when the user stopped it). */
-async function follow<R>(
+/**
+ * Resolves with the job's result; rejects with ApiFailure (code `cancelled` when the user stopped it). `hear` is told
+ * every event on the way.
+ */
+export async function follow<R, C = unknown>(
   starting: Promise<JobStarted>,
   about: Pick<Job, 'kind' | 'model' | 'title'>,
+  hear: (event: JobEvent<R, C>) => void = () => undefined,
 ): Promise<R> {
   const { job: id } = await starting
   jobs.set([...jobs.get(), { id, ...about, label: '', progress: null, state: 'running', problem: null }])
@@ -72,12 +83,13 @@ async function follow<R>(
       if (problem) reject(problem)
       else resolve(result as R)
     }
-    listenToJob<R>(id, (event) => {
+    listenToJob<R, C>(id, (event) => {
+      if (event.type !== 'lost') hear(event)
       if (event.type === 'progress') patch({ progress: event.progress, label: event.label })
       else if (event.type === 'done') end(null, event.result)
       else if (event.type === 'failed') end(new ApiFailure(event.error.code, event.error.message))
       else if (event.type === 'cancelled') end(new ApiFailure('cancelled', 'Cancelled.'))
-      else
+      else if (event.type === 'lost')
         end(
           new ApiFailure('offline', 'The connection to the engine was lost while this ran; start it again.'),
         )

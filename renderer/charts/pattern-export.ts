@@ -105,7 +105,8 @@ export function patternCsv({ pattern, tokens }: Figure): string {
   return `${lines.join('\n')}\n`
 }
 
-function escapeXml(text: string): string {
+/** Text as the content of an element or attribute. */
+export function escapeXml(text: string): string {
   return text
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')

@@ -121,9 +121,9 @@ function fits(head: HeadId | null, model: OpenedModel): HeadId | null {
 function fittingEdits(edits: readonly ActiveEdit[], model: OpenedModel): readonly ActiveEdit[] {
   const hooks = new Set(model.hooks.map(({ name }) => name))
   const heads = model.spec.n_heads
-  const fit = ({ edit }: ActiveEdit) =>
+  const suits = ({ edit }: ActiveEdit) =>
     hooks.has(edit.hook) && !(typeof edit.head === 'number' && edit.head >= heads)
-  return edits.every((active) => fit(active) || !active.on)
+  return edits.every((active) => suits(active) || !active.on)
     ? edits
-    : edits.map((active) => (fit(active) ? active : { ...active, on: false }))
+    : edits.map((active) => (suits(active) ? active : { ...active, on: false }))
 }

@@ -4,6 +4,7 @@ import type { TokenView } from '../../../core/checkpoint/types.ts'
 import type { Pattern } from '../../api/pattern.ts'
 import { patternCsv, patternPng, patternSvg } from '../../charts/pattern-export.ts'
 import type { Display } from '../../charts/pattern-pixels.ts'
+import { saveFile } from '../../ui/save-file.ts'
 
 interface Props {
   readonly pattern: Pattern
@@ -25,19 +26,21 @@ export function ExportMenu({ pattern, tokens, display, title, compact }: Props) 
           <Menu.Popup className="choice-popup">
             <Menu.Item
               className="choice-item"
-              onClick={() => save(title, 'svg', new Blob([patternSvg(figure)], { type: 'image/svg+xml' }))}
+              onClick={() => saveFile(title, 'svg', patternSvg(figure), 'image/svg+xml')}
             >
               Figure (SVG, labels as text)
             </Menu.Item>
             <Menu.Item
               className="choice-item"
-              onClick={() => void patternPng(figure).then((blob) => save(title, 'png', blob))}
+              onClick={() =>
+                void patternPng(figure).then((blob) => saveFile(title, 'png', blob, 'image/png'))
+              }
             >
               Figure (PNG)
             </Menu.Item>
             <Menu.Item
               className="choice-item"
-              onClick={() => save(title, 'csv', new Blob([patternCsv(figure)], { type: 'text/csv' }))}
+              onClick={() => saveFile(title, 'csv', patternCsv(figure), 'text/csv')}
             >
               Weights (CSV)
             </Menu.Item>
@@ -46,12 +49,4 @@ export function ExportMenu({ pattern, tokens, display, title, compact }: Props) 
       </Menu.Portal>
     </Menu.Root>
   )
-}
-
-function save(title: string, extension: string, blob: Blob): void {
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(blob)
-  link.download = `${title.replaceAll(/[^\w.-]+/g, '-')}.${extension}`
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000)
 }

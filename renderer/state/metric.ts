@@ -1,0 +1,69 @@
+/**
+ * The metric that sweeps are judged by, as tab settings in the address. In: texts of the fields. Out: a Metric, or what is
+ * missing. A token is kept as `id text`, so that it can be shown without asking.
+ */
+import type { TokenView } from '../../core/checkpoint/types.ts'
+import type { Metric } from '../../core/intervene/types.ts'
+
+export type MetricKind = Metric['kind']
+
+export const METRICS: readonly {
+  readonly value: MetricKind
+  readonly label: string
+  readonly says: string
+}[] = [
+  {
+    value: 'logit_diff',
+    label: 'logit difference',
+    says: 'logit of the answer minus logit of the wrong token',
+  },
+  { value: 'logprob', label: 'log probability', says: 'log probability of the answer, nats' },
+  { value: 'prob', label: 'probability', says: 'probability of the answer' },
+  { value: 'logit', label: 'logit', says: 'logit of the answer' },
+  { value: 'loss', label: 'loss', says: 'mean next-token loss over the prompt, nats' },
+  { value: 'kl', label: 'KL divergence', says: 'KL divergence from the unedited run, nats' },
+]
+
+export function needsAnswer(kind: MetricKind): boolean {
+  return kind !== 'loss' && kind !== 'kl'
+}
+
+export interface ChosenToken {
+  readonly id: number
+  readonly text: string
+}
+
+export function formatToken(token: Pick<TokenView, 'id' | 'text'>): string {
+  return `${token.id} ${token.text}`
+}
+
+export function parseToken(text: string): ChosenToken | null {
+  const match = /^(\d{1,9})(?: ([\s\S]*))?$/.exec(text)
+  return match ? { id: Number(match[1]), text: match[2] ?? `#${match[1]}` } : null
+}
+
+/** The metric, or null while a token is missing. `pos` null: the last position (loss, kl: all). */
+export function metricOf(
+  kind: MetricKind,
+  answer: ChosenToken | null,
+  wrong: ChosenToken | null,
+  pos: number | null,
+): Metric | null {
+  if (needsAnswer(kind) && !answer) return null
+  if (kind === 'logit_diff' && !wrong) return null
+  return {
+    kind,
+    ...(pos === null ? {} : { pos }),
+    ...(needsAnswer(kind) ? { answer: answer!.id } : {}),
+    ...(kind === 'logit_diff' ? { wrong: wrong!.id } : {}),
+  }
+}
+
+export function metricText(metric: Metric, name: (id: number) => string): string {
+  const label = METRICS.find((m) => m.value === metric.kind)?.label ?? metric.kind
+  const token = (given: number | string | undefined) =>
+    typeof given === 'number' ? name(given) : (given ?? '')
+  const of = metric.answer === undefined ? '' : ` of ${token(metric.answer)}`
+  const against = metric.wrong === undefined ? '' : ` against ${token(metric.wrong)}`
+  return `${label}${of}${against}${metric.pos === undefined ? '' : ` at ${metric.pos}`}`
+}

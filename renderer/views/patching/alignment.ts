@@ -1,0 +1,20 @@
+/** Two prompts token over token. In: their views. Out: where they differ, or why they cannot be aligned. Pure. */
+import type { TokenView } from '../../../core/checkpoint/types.ts'
+
+export interface Alignment {
+  readonly differing: readonly number[]
+  readonly problem: string | null
+}
+
+export function align(clean: readonly TokenView[], corrupt: readonly TokenView[]): Alignment {
+  if (corrupt.length === 0) return { differing: [], problem: null }
+  const differing = clean.flatMap((token, i) => (token.id === corrupt[i]?.id ? [] : [i]))
+  if (clean.length !== corrupt.length)
+    return {
+      differing,
+      problem: `Clean has ${clean.length} tokens and corrupt ${corrupt.length}: patching needs equally many, so that each position has one counterpart.`,
+    }
+  if (differing.length === 0)
+    return { differing, problem: 'The two prompts are the same: change a token of corrupt.' }
+  return { differing, problem: null }
+}

@@ -1,0 +1,218 @@
+/** The workbench: palette, keys, edits with undo, comparison, sweeps, and what a screen reader finds on every tab. */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { launchBrowser } from '../support/browser.ts'
+import { type AppEngine, startAppEngine } from './app-engine.ts'
+
+let engine: AppEngine
+let browser: Browser
+let page: Page
+let start: string
+const problems: string[] = []
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+beforeAll(async () => {
+  ;[engine, browser] = await Promise.all([startAppEngine(), launchBrowser()])
+  page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
+  page.setDefaultTimeout(30_000)
+  page.on('pageerror', (error) => problems.push(error.message))
+  await page.goto(engine.url)
+  await page.locator('output.read-out').waitFor()
+  await page.locator('.ranked-row').first().waitFor()
+  await expect.poll(() => new URL(page.url()).hash).toContain('head=')
+  start = page.url()
+}, 120_000)
+
+afterAll(async () => {
+  await browser?.close()
+  await engine?.close()
+})
+
+const address = () => new URLSearchParams(new URL(page.url()).hash.slice(1))
+const edits = () => page.getByRole('region', { name: 'Active edits' })
+
+/** A fresh page at a state: a change of the hash alone would keep what is open. */
+async function at(state: string): Promise<void> {
+  await page.goto('about:blank')
+  await page.goto(`${start}${state}`)
+  await page.locator('.score-row').first().waitFor()
+}
+
+/** What axe finds wrong, one line each. */
+function violations(): Promise<string[]> {
+  return page.evaluate(async (source) => {
+    const holder = globalThis as unknown as {
+      axe?: {
+        run(
+          root: unknown,
+          options: unknown,
+        ): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }>
+      }
+    }
+    if (!holder.axe) new Function(source)()
+    const found = await holder.axe!.run(document, { resultTypes: ['violations'] })
+    return found.violations.flatMap(({ id, nodes }) =>
+      nodes.map((node) => `${id}: ${node.html.slice(0, 160)} ${node.failureSummary.slice(0, 160)}`),
+    )
+  }, AXE)
+}
+
+describe.sequential('the workbench', () => {
+  it('does anything from the palette, by keyboard', async () => {
+    await at('')
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('open pattern')
+    await page.getByRole('option', { name: /Open Pattern/ }).waitFor()
+    await page.keyboard.press('Enter')
+    await expect.poll(() => address().get('tab')).toBe('pattern')
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('L0H3')
+    await page.getByRole('option', { name: /Go to L0H3/ }).waitFor()
+    await page.keyboard.press('Enter')
+    await expect.poll(() => address().get('head')).toBe('L0H3')
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('zzzz')
+    await page.getByText('Nothing is called that.').waitFor()
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'hidden' })
+    await page.keyboard.press('1')
+    await expect.poll(() => address().get('tab')).toBeNull()
+  })
+
+  it('keeps a stack of edits that can be switched, named, moved and undone', async () => {
+    await at('&head=L1H3')
+    await page.keyboard.press('a')
+    await edits().waitFor()
+    await page.locator('.prob-ablated').first().waitFor()
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('a')
+    await expect
+      .poll(() => edits().locator('.edit-chip').allTextContents())
+      .toEqual([expect.stringContaining('zero L1H3'), expect.stringContaining('zero L1H4')])
+    await edits().getByRole('button', { name: 'zero L1H3: acts' }).click()
+    expect(JSON.parse(address().get('edits') ?? '[]')).toHaveLength(2)
+    await edits().getByRole('button', { name: 'More about zero L1H4' }).click()
+    await page.getByRole('textbox', { name: 'Name of this edit' }).fill('the other one')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: '← Earlier' }).click()
+    await expect
+      .poll(() => JSON.parse(address().get('edits') ?? '[]') as unknown)
+      .toEqual([
+        { hook: 'blocks.1.attn.hook_z', head: 4, op: 'zero', name: 'the other one' },
+        { hook: 'blocks.1.attn.hook_z', head: 3, op: 'zero', off: true },
+      ])
+    await page.keyboard.press('Escape')
+    await page.locator('.pane-title').first().click()
+    for (let i = 0; i < 5; i++) await page.keyboard.press('Control+z')
+    await edits().waitFor({ state: 'hidden' })
+    await page.keyboard.press('Control+Shift+z')
+    await expect.poll(() => edits().locator('.edit-chip').count()).toBe(1)
+    await edits().getByRole('button', { name: 'Remove all' }).click()
+    await edits().waitFor({ state: 'hidden' })
+  })
+
+  it('shows the pattern before and after an edit, and their difference, signed', async () => {
+    const zero = encodeURIComponent('[{"hook":"blocks.0.attn.hook_z","head":2,"op":"zero"}]')
+    await at(`&tab=pattern&head=L1H7&query=36&key=14&edits=${zero}`)
+    await page.locator('.is-both figure').nth(2).waitFor()
+    const [before, after, difference] = await page.locator('.is-both .read-out strong').allTextContents()
+    const number = (text: string) => Number(text.replace('−', '-'))
+    expect(number(before!)).toBeGreaterThan(0.2)
+    expect(number(after!)).toBeLessThan(0.01)
+    expect(number(difference!)).toBeCloseTo(number(after!) - number(before!), 2)
+    expect(await page.locator('.is-both .legend').last().textContent()).toMatch(/^−0\.\d+\+0\.\d+$/)
+    // The edited run is in the store, as a run with one edit of the same prompt.
+    expect(await page.locator('.library .count', { hasText: '1 edit' }).count()).toBe(1)
+  })
+
+  it('knocks out the locked edge by a key, and the row then shares what it had', async () => {
+    await at('&tab=pattern&head=L1H7&query=36&key=14&compare=after')
+    await page.locator('.pattern-canvas canvas').waitFor()
+    await page.locator('.pane-title').first().click()
+    await page.keyboard.press('x')
+    await expect.poll(() => edits().textContent()).toContain('cut L1H7 36→14')
+    await expect.poll(() => page.locator('.read-out strong').first().textContent()).toBe('0')
+    await page.getByRole('button', { name: 'Remove all' }).click()
+  })
+
+  it('holds a head beside the next one, with one crosshair', async () => {
+    await at('&tab=pattern&head=L1H7')
+    await page.getByRole('button', { name: 'Hold' }).click()
+    await page.getByRole('button', { name: 'Show L1H1' }).click()
+    await page.locator('.is-both figure').nth(2).waitFor()
+    const first = page.locator('.is-both .pattern-window').first()
+    await first.hover({ position: { x: 40, y: 150 } })
+    await expect.poll(() => page.locator('.is-both .band-query.is-hovered').count()).toBe(3)
+    await page.getByRole('button', { name: 'Let go of L1H7' }).click()
+    await page.locator('.is-both').waitFor({ state: 'hidden' })
+  })
+
+  it('reads the pattern as text and as arcs', async () => {
+    await at('&tab=pattern&head=L1H7&form=text')
+    await page.getByRole('button', { name: /^word 36 / }).hover()
+    await expect
+      .poll(() => page.getByRole('button', { name: /^word 14 / }).evaluate((e) => (e as HTMLElement).title))
+      .toMatch(/36 → 14: 0\.\d/)
+    await page.getByRole('button', { name: 'Arcs' }).click()
+    await page.locator('.arc').nth(20).waitFor({ state: 'attached' })
+  })
+
+  it('ablates every head and lists the strongest', async () => {
+    await at('&tab=ablation&head=L1H7')
+    await page.getByRole('button', { name: 'Ablate', exact: true }).click()
+    await page.locator('.effect-line').nth(15).waitFor()
+    await expect.poll(() => page.locator('.sweep-main').textContent()).toMatch(/16\/16/)
+    const shown = await page.locator('.effect-number').allTextContents()
+    expect(shown).toHaveLength(16)
+    expect(shown.every((text) => /^[+−]\d|^0$/.test(text))).toBe(true)
+    await page.reload() // stored as an experiment: the address brings it back
+    await page.locator('.effect-line').nth(15).waitFor()
+    expect(await page.locator('.effect-number').allTextContents()).toEqual(shown)
+  })
+
+  it('patches clean into corrupt, cell by cell, and opens one cell as a run', async () => {
+    const corrupt = encodeURIComponent(
+      'Dorothy lived in the midst of the good Kansas prairies. Dorothy lived in the midst of the great Kansas prairies',
+    )
+    await at(`&tab=patching&t.corrupt=${corrupt}`)
+    await expect.poll(() => page.locator('.aligned-column.is-different').count()).toBe(1)
+    await page.getByRole('button', { name: 'Patch', exact: true }).click()
+    await page.locator('.effect-line').nth(20).waitFor()
+    await expect.poll(() => page.locator('.sweep-main').textContent()).toMatch(/92\/92/)
+    const first = page.locator('.effect-line').first()
+    expect(await first.textContent()).toMatch(/^L0 · 14 .*\+1\.00$/) // before anything ran, only the changed token matters
+    await first.click()
+    await page.getByRole('region', { name: 'The cell' }).locator('.prob-ablated').first().waitFor()
+    await page.getByRole('button', { name: 'Open this run' }).click()
+    await expect.poll(() => edits().textContent()).toContain('L0 resid_pre at 14')
+    await page.getByRole('button', { name: 'Remove all' }).click()
+  })
+
+  it('says why two prompts cannot be patched', async () => {
+    await at('&tab=patching&t.corrupt=hello')
+    await expect.poll(() => page.locator('.sweep-problem').textContent()).toMatch(/46 tokens and corrupt \d/)
+    expect(await page.getByRole('button', { name: 'Patch', exact: true }).isDisabled()).toBe(true)
+  })
+
+  it('has names, roles, contrast and order that axe finds no fault with, on every tab, light and dark', async () => {
+    for (const theme of ['light', 'dark']) {
+      await at(`&theme=${theme}`)
+      const tabs = await page.getByRole('tab').allTextContents()
+      for (const tab of tabs) {
+        await page.getByRole('tab', { name: tab, exact: true }).click()
+        await page.waitForTimeout(400)
+        expect(await violations(), `${tab}, ${theme}`).toEqual([])
+      }
+    }
+    await page.keyboard.press('Control+k')
+    await page.getByRole('option').first().waitFor()
+    expect(await violations(), 'palette').toEqual([])
+    await page.keyboard.press('Escape')
+    expect(problems).toEqual([])
+  })
+})
