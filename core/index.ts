@@ -1,7 +1,28 @@
 /** Headscope's scripting API: everything that the app and the command line do is a call here. */
 
 export { windowsOf } from './analysis/batches.ts'
+export { type CircuitOptions, type TokenPair, tokenPairs } from './analysis/circuits.ts'
+export type { Composition, CompositionCell, CompositionKind } from './analysis/composition.ts'
+export { copyingScores } from './analysis/copying-scores.ts'
 export { type CorpusEdge, type CorpusHead, type CorpusOptions, headsOverCorpus } from './analysis/corpus.ts'
+export {
+  DLA_DEFINITION,
+  type Dla,
+  type DlaComponent,
+  type DlaOptions,
+  type DlaSource,
+  directLogitAttribution,
+} from './analysis/dla.ts'
+export { type Neighbour, type Neighbours, nearestTokens, type Term } from './analysis/embedding.ts'
+export * as firstPrinciples from './analysis/first-principles/index.ts'
+export {
+  LENS_DEFINITION,
+  type Lens,
+  type LensCell,
+  type LensLayer,
+  type LensOptions,
+  logitLens,
+} from './analysis/lens.ts'
 export {
   type HeadSummary,
   type PatternSummaries,
@@ -11,6 +32,23 @@ export {
 export * from './analysis/relation.ts'
 export { RELATION_EXAMPLE } from './analysis/relation-example.ts'
 export { type RepeatPair, repeatPairs } from './analysis/repeats.ts'
+export {
+  type Cell as ResidualCell,
+  type Change as ResidualChange,
+  residualChange,
+  residualComponents,
+  type Writer,
+} from './analysis/residual-components.ts'
+export { type ContextShift, contextShift, type InContext } from './analysis/residual-context.ts'
+export {
+  type ConvergenceResult,
+  compoundConvergence,
+  positionCosines,
+  type ResidualGeometry,
+  type ResidualStream,
+  residualGeometry,
+  residualStream,
+} from './analysis/residual-geometry.ts'
 export { type ScanOptions, scanHeads } from './analysis/scan.ts'
 export { SCORES } from './analysis/scores/index.ts'
 export type { AnyScore } from './analysis/scores/score.ts'
@@ -19,6 +57,13 @@ export { FLOW, flow, type LayerPattern, ROLLOUT, rollout, type SummaryOptions } 
 export { TOKEN_CLASSES, tokenClass } from './analysis/token-classes.ts'
 export * from './analysis/types.ts'
 export { type Check, type Verified, type VerifyOptions, verify } from './analysis/verify/index.ts'
+export {
+  type HeadSpectrum,
+  WEIGHT_DEFINITIONS,
+  type WeightAnalysis,
+  type WeightOptions,
+  weightAnalysis,
+} from './analysis/weights.ts'
 export * from './checkpoint/index.ts'
 export * from './compare/index.ts'
 export { type ErrorCode, HeadscopeError, isCancelled, sentence } from './errors.ts'

@@ -5,8 +5,13 @@ import { attribute } from './commands/attribute.ts'
 import { bench } from './commands/bench.ts'
 import { cache } from './commands/cache.ts'
 import { compare } from './commands/compare.ts'
+import { dla } from './commands/dla.ts'
+import { embed } from './commands/embed.ts'
+import { exportStored } from './commands/export.ts'
 import { generate } from './commands/generate.ts'
+import { importCapture } from './commands/import.ts'
 import { inspect } from './commands/inspect.ts'
+import { lens } from './commands/lens.ts'
 import { merge } from './commands/merge.ts'
 import { patch } from './commands/patch.ts'
 import { path } from './commands/path.ts'
@@ -18,6 +23,7 @@ import { sql } from './commands/sql.ts'
 import { store } from './commands/store.ts'
 import { sweep } from './commands/sweep.ts'
 import { verify } from './commands/verify.ts'
+import { weights } from './commands/weights.ts'
 
 export const COMMANDS: readonly Command[] = [
   inspect,
@@ -25,6 +31,10 @@ export const COMMANDS: readonly Command[] = [
   generate,
   scan,
   spans,
+  lens,
+  dla,
+  weights,
+  embed,
   compare,
   ablate,
   patch,
@@ -36,6 +46,8 @@ export const COMMANDS: readonly Command[] = [
   store,
   cache,
   sql,
+  exportStored,
+  importCapture,
   serve,
   bench,
 ]

@@ -4,7 +4,7 @@
  * A Store is used from one thread; other threads and processes open their own on the same path.
  */
 import type Database from 'better-sqlite3'
-import type { ScanResult } from '../analysis/types.ts'
+import type { HeadScores, ScanResult } from '../analysis/types.ts'
 import { HeadscopeError } from '../errors.ts'
 import type { Run } from '../run/types.ts'
 import type { StoredDtype } from './codec.ts'
@@ -15,7 +15,7 @@ import { guarded } from './problem.ts'
 import { keepCheckpoint, promptTable } from './prompts.ts'
 import { beginRun, deleteRun } from './run-writer.ts'
 import { type RunReads, runReads } from './runs.ts'
-import { latestScan, saveScan } from './scans.ts'
+import { latestScan, saveScan, scoresOf } from './scans.ts'
 import { searchEdges } from './search.ts'
 import type * as T from './types.ts'
 import { isAlive } from './writer-process.ts'
@@ -34,6 +34,8 @@ export interface Store extends RunReads, Experiments {
   identify(run: number, contentHash: string): void
   saveScan(checkpoint: T.CheckpointInput, scan: ScanResult): number
   latestScan(contentHash: string): T.StoredScan | null
+  /** Head scores of an experiment; empty where it has none. */
+  scores(experiment: number): HeadScores[]
   /** Newest first. */
   listPrompts(): T.StoredPromptRow[]
   savePrompt(prompt: T.SequenceInput, tokenizerHash?: string): number
@@ -192,6 +194,7 @@ export function openStore(path: string, options: ConnectOptions = {}): Store {
     experiment: (id) => guarded(path, () => experiments.experiment(id)),
     deleteExperiment: (id) => writing(() => experiments.deleteExperiment(id)),
     latestScan: (contentHash) => guarded(path, () => latestScan(db, contentHash)),
+    scores: (experiment) => guarded(path, () => scoresOf(db, experiment)),
     listPrompts: () => guarded(path, prompts.list),
     savePrompt: (prompt, tokenizerHash) =>
       writing(() => db.transaction(() => prompts.keep(prompt, tokenizerHash ?? null)).immediate()),

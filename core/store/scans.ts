@@ -78,6 +78,11 @@ export function latestScan(db: Database.Database, contentHash: string): StoredSc
   }
 }
 
+/** The scores of one scan, by head; empty for an experiment that has none. */
+export function scoresOf(db: Database.Database, experiment: number): HeadScores[] {
+  return headsOf(db, experiment, [])
+}
+
 // --- Internal helpers ---
 
 interface ScanRow {
