@@ -151,6 +151,11 @@ interface BothScans {
   readonly warnings: readonly string[]
 }
 
+/** A tokenizer of which these ids are never drawn. */
+function withSpecial(tokenizer: Model['tokenizer'], specialIds: ReadonlySet<number>): Model['tokenizer'] {
+  return tokenizer ? { ...tokenizer, specialIds } : null
+}
+
 /** Both models scanned on the same sequences, or a sentence why not. */
 async function bothScans(
   a: Model,
@@ -164,13 +169,13 @@ async function bothScans(
   if (shared && shared.size < length)
     return `Scores are not compared: a sequence of ${length} different tokens needs as many that both vocabularies share, and there are ${shared.size}.`
   const bosId = a.tokenizer?.bosId ?? null
-  const sameBos = bosId === (b.tokenizer?.bosId ?? null)
+  const sameBos = !b.tokenizer || bosId === b.tokenizer.bosId
   const bos = options.bos ?? ((a.tokenizer?.addsBos ?? false) && sameBos)
-  const special = new Set(a.tokenizer?.specialIds)
+  const special = new Set([...(a.tokenizer?.specialIds ?? []), ...(b.tokenizer?.specialIds ?? [])])
   if (shared) for (let id = 0; id < a.spec.dVocab; id++) if (!shared.has(id)) special.add(id)
   const source = {
     spec: a.spec,
-    tokenizer: a.tokenizer ? { ...a.tokenizer, specialIds: special } : null,
+    tokenizer: withSpecial(a.tokenizer ?? b.tokenizer, special),
   }
   const sequences = randomRepeats(source, { length, batch, seed, bos }).ids
   const scan = async (model: Model, before: number) => {

@@ -13,28 +13,32 @@ export function compareVocabularies(a: Party, b: Party): VocabularyDifference {
   const sizes = [a.spec.dVocab, b.spec.dVocab] as const
   const examples: { id: number; a: string | null; b: string | null }[] = []
   let different = 0
+  const known = a.tokenizer !== null && b.tokenizer !== null
   for (let id = 0; id < Math.max(...sizes); id++) {
-    const [textA, textB] = [textOf(a, id), textOf(b, id)]
+    const [textA, textB] = [textOf(a, id, known), textOf(b, id, known)]
     if (textA === textB) continue
     different++
     if (examples.length < SHOWN) examples.push({ id, a: textA, b: textB })
   }
   const same = different === 0
-  return { same, sizes, different, examples, comparable: same ? [] : whatRemains(a, b, different) }
+  const blind = known ? [] : ['One of the two has no tokenizer, so an id is taken to mean the same in both.']
+  const comparable = [...blind, ...(same ? [] : whatRemains(a, b, different))]
+  return { same, sizes, different, examples, comparable }
 }
 
 /** Ordinary ids that stand for the same text in both. */
 export function sharedIds(a: Party, b: Party): number[] {
   const inB = new Set(ordinaryIds(b))
-  return ordinaryIds(a).filter((id) => inB.has(id) && textOf(a, id) === textOf(b, id))
+  const known = a.tokenizer !== null && b.tokenizer !== null
+  return ordinaryIds(a).filter((id) => inB.has(id) && textOf(a, id, known) === textOf(b, id, known))
 }
 
 // --- Internal helpers ---
 
-/** Text of an id, or null where the model has no such row; ids beside a tokenizer are their numbers. */
-function textOf({ tokenizer, spec }: Party, id: number): string | null {
+/** Text of an id, or null where the model has no such row; its number where texts are not known of both. */
+function textOf({ tokenizer, spec }: Party, id: number, known: boolean): string | null {
   if (id >= spec.dVocab) return null
-  return tokenizer ? tokenizer.view([id])[0]!.text : `id ${id}`
+  return known ? tokenizer!.view([id])[0]!.text : `id ${id}`
 }
 
 function whatRemains(a: Party, b: Party, different: number): string[] {

@@ -114,7 +114,9 @@ export function createHeadMethods({ analyses, models, version, engine, workspace
       models.use(request.a, (a) =>
         models.use(request.b, async (b): Promise<CompareReply> => {
           const { scores, batch, seed, match, names } = request
-          const pairs = request.prompts.map((prompt) => ({ a: idsOf(a, prompt), b: idsOf(b, prompt) }))
+          // Without a tokenizer of its own B reads A's ids.
+          const reader = b.tokenizer ? b : a
+          const pairs = request.prompts.map((prompt) => ({ a: idsOf(a, prompt), b: idsOf(reader, prompt) }))
           const comparison = await analyses.compare(a, b, pairs, {
             ...(scores ? { scores } : {}),
             ...(batch === undefined ? {} : { batch }),

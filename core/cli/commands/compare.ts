@@ -68,7 +68,8 @@ export const compare = command({
         try {
           const b = await openChosen(chosen, values, call)
           try {
-            const promptsB = encodePrompts(b, given, values.bos)
+            // Without a tokenizer of its own B reads A's ids.
+            const promptsB = b.tokenizer ? encodePrompts(b, given, values.bos) : promptsA
             const pairs = promptsA.map(({ ids }, i) => ({ a: ids, b: promptsB[i]!.ids }))
             const comparison = await core.compare(a, b, pairs, {
               ...optionsOf(values),
