@@ -20,6 +20,7 @@ import { runsRoutes } from './runs.ts'
 import { scansRoutes } from './scans.ts'
 import { sqlRoutes } from './sql.ts'
 import { staticFile } from './static.ts'
+import { cacheRoutes, storeRoutes } from './store.ts'
 import { tokenizeRoutes } from './tokenize.ts'
 
 /** Largest body that is read, in bytes: a prompt of a few million tokens. */
@@ -56,6 +57,8 @@ export function createApp(deps: ApiDeps) {
     .route('/api/generate', generateRoutes(deps))
     .route('/api/folders', foldersRoutes(deps))
     .route('/api/sql', sqlRoutes(deps))
+    .route('/api/store', storeRoutes(deps))
+    .route('/api/cache', cacheRoutes(deps))
 
   app.all('/api/*', (c) => {
     throw new HeadscopeError('not-found', `The API has no ${c.req.method} ${c.req.path}.`)

@@ -4,7 +4,7 @@
  * x-headscope-dtype (f32 | f16 | u8) and x-headscope-codec (full | tri). Errors are {error: {code, message}}.
  */
 import type { HeadScores, ScanResult } from '../analysis/types.ts'
-import type { Progress, TokenView } from '../checkpoint/types.ts'
+import type { Merge, Progress, TokenView } from '../checkpoint/types.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Ablated, AblateKind, AblateOver } from '../intervene/ablate.ts'
 import type { Attributed, AttributionCell, AttributionSite } from '../intervene/attribute.ts'
@@ -65,6 +65,46 @@ export interface StoredRun {
   readonly created: string // ISO time
   readonly bytes: number
   readonly edits: number
+  /** False when only its scores were kept: no pattern, no residual stream. */
+  readonly captures: boolean
+}
+
+/**
+ * GET /api/store: what the workspace holds and costs. DELETE /api/runs/:id removes a run; POST /api/runs/:id/keep-scores
+ * drops its captures and keeps provenance, losses and predictions; POST /api/store/compact gives free bytes back.
+ */
+export interface StoreReply {
+  readonly path: string
+  readonly bytes: number // on disk
+  readonly free: number // of these, what compacting would give back
+  readonly runs: number
+  readonly scans: number
+  readonly experiments: number
+  readonly prompts: number
+  readonly checkpoints: number
+}
+export interface Freed {
+  /** Bytes that are free now, for later runs or to compact. */
+  readonly freed: number
+}
+export interface Compacted {
+  readonly before: number
+  readonly after: number
+}
+
+/** GET /api/cache: float32 working copies and hashes. POST /api/cache/clear removes them: {freed}; 409 while a model works. */
+export interface CacheReply {
+  readonly path: string
+  readonly bytes: number
+}
+
+/** GET /api/models/cost?path=: what opening writes, to be shown before it is opened. */
+export interface OpenCost {
+  /** Bytes of the float32 working copy that would be written; 0 when none is needed, or when it is there. */
+  readonly writes: number
+  /** Bytes that are free where it goes; null when the system does not say. */
+  readonly free: number | null
+  readonly cache: string // that folder
 }
 
 /** POST /api/models/open {path}: opens (or finds open) and describes. GET /api/models?path= describes it again. */
@@ -115,15 +155,27 @@ export interface TokenizeRequest {
   readonly model: string
   readonly text: string
   readonly bos: 'auto' | 'yes' | 'no'
+  /** Whether the spelling of a special token in the text is that token (the default) or plain characters. */
+  readonly specials?: 'tokens' | 'text'
 }
 export interface Tokenized {
   readonly tokens: readonly TokenView[]
+}
+
+/** POST /api/tokenize/merges {model, id}: the merges of a BPE vocabulary that build a token, first to last. */
+export interface MergesRequest {
+  readonly model: string
+  readonly id: number
+}
+export interface MergesReply {
+  readonly merges: readonly Merge[]
 }
 
 export interface PromptInput {
   readonly text?: string
   readonly ids?: readonly number[]
   readonly bos?: 'auto' | 'yes' | 'no'
+  readonly specials?: 'tokens' | 'text'
   /** The decoder's own text, or ids with its start token, where the model reads this prompt with an encoder. */
   readonly decoder?: { readonly text?: string; readonly ids?: readonly number[] }
 }
@@ -354,17 +406,29 @@ export interface GenerateRequest {
   readonly model: string
   readonly prompt: PromptInput
   readonly max: number
+  /** The prompt's text is what a person says in the checkpoint's chat template. */
+  readonly chat?: boolean
 }
 export interface GenerateReply {
+  /** The prompt as it ran. */
+  readonly prompt: readonly TokenView[]
   readonly tokens: readonly TokenView[]
   readonly text: string
 }
 
-/** GET /api/folders?path=: subfolders of a folder, for the open dialog. `checkpoint` marks those that can be opened. */
+/**
+ * GET /api/folders?path=: subfolders and GGUF files of a folder, for the open dialog. `checkpoint` marks those that can
+ * be opened, `file` those that have nothing inside to list.
+ */
 export interface FolderListing {
   readonly path: string
   readonly parent: string | null
-  readonly entries: readonly { readonly name: string; readonly path: string; readonly checkpoint: boolean }[]
+  readonly entries: readonly {
+    readonly name: string
+    readonly path: string
+    readonly checkpoint: boolean
+    readonly file: boolean
+  }[]
 }
 
 /** POST /api/sql {sql}: read-only, at most 1,000 rows. */

@@ -1,4 +1,4 @@
-/** GET /api/folders?path=: the folders inside one, for the open dialog; the home folder when no path is given. */
+/** GET /api/folders?path=: folders and GGUF files inside one, for the open dialog; the home folder without a path. */
 import { readdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
@@ -17,7 +17,7 @@ export function foldersRoutes(_: ApiDeps) {
   )
 }
 
-/** The visible folders inside `given`, in natural order. Throws not-found or bad-request with the reason. */
+/** The visible folders and GGUF files inside `given`, in natural order. Throws not-found or bad-request with the reason. */
 export async function listFolder(given: string): Promise<FolderListing> {
   if (!isAbsolute(given) || given.includes('\0')) {
     throw new HeadscopeError('bad-request', `The folder ${JSON.stringify(given)} needs an absolute path.`)
@@ -31,7 +31,8 @@ export async function listFolder(given: string): Promise<FolderListing> {
   for (const entry of visible) {
     const child = join(path, entry.name)
     const folder = entry.isDirectory() || (entry.isSymbolicLink() && isFolder(child))
-    if (folder) kept.push({ name: entry.name, path: child, checkpoint: isCheckpointFolder(child) })
+    const checkpoint = (folder || /\.gguf$/i.test(entry.name)) && isCheckpointFolder(child)
+    if (folder || checkpoint) kept.push({ name: entry.name, path: child, checkpoint, file: !folder })
   }
   kept.sort((a, b) => natural(a.name, b.name))
   return { path, parent: dirname(path) === path ? null : dirname(path), entries: kept }

@@ -1,7 +1,10 @@
-/** POST /api/models/open {path} opens a checkpoint and describes it; GET /api/models?path= describes it again. */
+/**
+ * POST /api/models/open {path} opens a checkpoint and describes it; GET /api/models?path= describes it again; GET
+ * /api/models/cost?path= says what opening would write.
+ */
 import { Hono } from 'hono'
 import { z } from 'zod'
-import type { OpenedModel, OpenRequest } from './contract.ts'
+import type { OpenCost, OpenedModel, OpenRequest } from './contract.ts'
 import type { ApiDeps } from './deps.ts'
 import { body, query } from './http.ts'
 import { model, openBody } from './schemas.ts'
@@ -19,6 +22,10 @@ export function modelsRoutes({ catalogue, compute }: ApiDeps) {
       const opened = await describe(path, c.req.raw.signal)
       await catalogue.remember(catalogue.folder(path))
       return c.json<OpenedModel>(opened)
+    })
+    .get('/cost', query(z.object({ path: model })), async (c) => {
+      const folder = catalogue.folder(c.req.valid('query').path)
+      return c.json<OpenCost>(await compute.call('cost', { model: folder }, { signal: c.req.raw.signal }))
     })
     .get('/', query(z.object({ path: model })), async (c) =>
       c.json<OpenedModel>(await describe(c.req.valid('query').path, c.req.raw.signal)),

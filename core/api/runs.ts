@@ -1,13 +1,14 @@
 /**
  * Stored runs. GET /api/runs/:id describes one; pattern, thumbnails and residual give its tensors as they are stored;
- * induction gives its A B … A places and what every head does there.
+ * induction gives its A B … A places and what every head does there. DELETE /api/runs/:id removes one, POST
+ * /api/runs/:id/keep-scores drops its captures.
  */
 import { Hono } from 'hono'
 import { z } from 'zod'
 import type { TokenView } from '../checkpoint/types.ts'
 import { HeadscopeError } from '../errors.ts'
 import type { Prediction } from '../run/types.ts'
-import type { InductionView, RunDetail } from './contract.ts'
+import type { Freed, InductionView, RunDetail } from './contract.ts'
 import type { ApiDeps } from './deps.ts'
 import { idOf, query } from './http.ts'
 import type { StoredTensor } from './workspace.ts'
@@ -34,6 +35,13 @@ export function runsRoutes({ catalogue, workspace, compute }: ApiDeps) {
       }))
       return c.json<RunDetail>({ ...run, model: catalogue.nameOf(run.model), predictions })
     })
+    .delete('/:id', async (c) => {
+      await compute.call('deleteRun', { run: idOf(c.req.param('id'), 'run') })
+      return c.json({ ok: true })
+    })
+    .post('/:id/keep-scores', async (c) =>
+      c.json<Freed>(await compute.call('keepScores', { run: idOf(c.req.param('id'), 'run') })),
+    )
     .get('/:id/pattern', query(place), (c) => {
       const { layer, head } = c.req.valid('query')
       return tensor(workspace.pattern(idOf(c.req.param('id'), 'run'), layer, head))

@@ -33,6 +33,7 @@ export const prompt = z
     text: z.string().max(4_000_000).optional(),
     ids: z.array(z.int()).max(1_000_000).optional(),
     bos: z.enum(['auto', 'yes', 'no']).optional(),
+    specials: z.enum(['tokens', 'text']).optional(),
     decoder: z
       .strictObject({
         text: z.string().max(4_000_000).optional(),
@@ -47,6 +48,14 @@ export const tokenizeBody = z.strictObject({
   model,
   text: z.string().max(4_000_000),
   bos: z.enum(['auto', 'yes', 'no']),
+  specials: z.enum(['tokens', 'text']).optional(),
+})
+export const mergesBody = z.strictObject({
+  model,
+  id: z
+    .int()
+    .min(0)
+    .max(2 ** 31),
 })
 export const runBody = z.strictObject({ model, prompt, edits: z.array(edit).max(1000).optional() })
 export const predictBody = z.strictObject({
@@ -56,7 +65,12 @@ export const predictBody = z.strictObject({
   pos: z.int().optional(),
   positions: z.array(z.int()).max(100_000).optional(),
 })
-export const generateBody = z.strictObject({ model, prompt, max: z.int().min(1).max(100_000) })
+export const generateBody = z.strictObject({
+  model,
+  prompt,
+  max: z.int().min(1).max(100_000),
+  chat: z.boolean().optional(),
+})
 export const scanBody = z.strictObject({
   model,
   scores: z.array(z.string().min(1).max(64)).min(1).max(100).optional(),

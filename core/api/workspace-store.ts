@@ -75,6 +75,7 @@ export function openWorkspace(path: string): WorkspaceReads {
         result: found.result,
       } as WorkspaceExperiment
     },
+    use: () => ({ path, ...store.use() }),
     sql: (text, signal) => query(path, text, signal ? { signal } : {}),
     close() {
       closeQueries()
@@ -90,8 +91,8 @@ function experimentSummary(row: ExperimentRow): ExperimentSummary {
   return { id, kind: kind as ExperimentKind, model, modelName, created, cells, done, complete }
 }
 
-function summary({ id, model, modelName, text, tokens, created, bytes, edits }: RunSummary): StoredRun {
-  return { id, model, modelName, text, tokens, created, bytes, edits }
+function summary({ contentHash: _, items: __, ...run }: RunSummary): StoredRun {
+  return run
 }
 
 /** As they were when the run was made; a run without a tokenizer shows its numbers. */

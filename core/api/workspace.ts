@@ -9,6 +9,7 @@ import type {
   SqlReply,
   StoredPrompt,
   StoredRun,
+  StoreReply,
 } from './contract.ts'
 
 /** Bytes as they lie in the store. */
@@ -40,6 +41,8 @@ export interface WorkspaceReads {
   /** Stored sweeps, newest first; `model` is the folder. */
   experiments(): ExperimentSummary[]
   experiment(id: number): WorkspaceExperiment
+  /** What the workspace holds and costs. */
+  use(): StoreReply
   sql(text: string, signal?: AbortSignal): Promise<SqlReply>
   close(): void
 }

@@ -37,6 +37,11 @@ export async function contentHash(
   return result
 }
 
+/** The hash of a pass that was made before; null when none was, or when the files have changed. Reads no tensor. */
+export function knownHash(bound: BoundTensors, cacheDir: string = defaultCacheDir()): string | null {
+  return readCached(cacheFile(cacheDir, sorted(bound)))?.hash ?? null
+}
+
 /** The same pass on the calling thread. */
 export function hashTensors(items: readonly HashItem[]): ContentHash {
   const hash = createHash('sha256')

@@ -12,4 +12,10 @@ export { isCheckpointFolder, listMembers, type SeriesMember } from './series.ts'
 export { readSafetensorsFile, readTensor, type StoredTensor, type TensorValues } from './tensor-data.ts'
 export { checkVocab, type OpenedTokenizer, openTokenizer } from './tokenizer.ts'
 export type * from './types.ts'
-export { checkWeightFiles, copySize, type WeightFilesOptions, weightFiles } from './working-copy.ts'
+export {
+  checkWeightFiles,
+  copySize,
+  copyToWrite,
+  type WeightFilesOptions,
+  weightFiles,
+} from './working-copy.ts'

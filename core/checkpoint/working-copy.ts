@@ -9,6 +9,7 @@ import { basename, dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { HeadscopeError } from '../errors.ts'
 import { cachePart, defaultCacheDir } from './cache.ts'
+import { knownHash } from './content-hash.ts'
 import { fileError, type OpenFile, openFile, readExactly } from './files.ts'
 import { floatChunks } from './float-chunks.ts'
 import { encodeHeader, type TemporaryFile, temporaryFile, writeError } from './safetensors-write.ts'
@@ -31,12 +32,9 @@ export async function weightFiles(bound: BoundTensors, options: WeightFilesOptio
   if (inPlace) return inPlace
   const hash = typeof options.hash === 'string' ? options.hash : await options.hash()
   const folder = cachePart(options.cacheDir ?? defaultCacheDir(), 'weights')
-  const name = `${hash}.f32.safetensors`
+  const name = copyName(hash)
   const file = join(folder, name)
-  const entries = [...bound.tensors].sort(([a], [b]) => (a < b ? -1 : 1))
-  const { head, offsets, size } = encodeHeader(
-    entries.map(([canonical, entry]) => ({ name: canonical, shape: entry.shape, data: () => [] })),
-  )
+  const { entries, head, offsets, size } = layoutOf(bound)
   if (!isWhole(file, head, size)) {
     try {
       await writeCopy(file, head, entries, options)
@@ -63,6 +61,15 @@ export function copySize(bound: BoundTensors): number {
   return [...bound.tensors.values()].reduce((sum, entry) => sum + 4 * values(entry), 0)
 }
 
+/** The bytes of a working copy that is still to be written: 0 when none is needed, or when it is in the cache. */
+export function copyToWrite(bound: BoundTensors, cacheDir: string = defaultCacheDir()): number {
+  const size = copySize(bound)
+  const hash = size === 0 ? null : knownHash(bound, cacheDir)
+  if (hash === null) return size
+  const copy = layoutOf(bound)
+  return isWhole(join(cacheDir, 'weights', copyName(hash)), copy.head, copy.size) ? 0 : size
+}
+
 /**
  * Checks that every file still reaches to the end of its tensors. To be called before a file is mapped: reading
  * beyond the end of a mapped file kills the process.
@@ -87,6 +94,19 @@ export function checkWeightFiles({ folder, tensors }: WeightFiles): void {
       )
     }
   }
+}
+
+function copyName(hash: string): string {
+  return `${hash}.f32.safetensors`
+}
+
+/** The tensors in the order of the copy, and its header. */
+function layoutOf(bound: BoundTensors) {
+  const entries = [...bound.tensors].sort(([a], [b]) => (a < b ? -1 : 1))
+  const header = encodeHeader(
+    entries.map(([canonical, entry]) => ({ name: canonical, shape: entry.shape, data: () => [] })),
+  )
+  return { entries, ...header }
 }
 
 /** F32 in one folder, each at an aligned place: nothing to copy. */

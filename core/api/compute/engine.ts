@@ -3,10 +3,10 @@
  * something small. Only what is used here is named.
  */
 import type { ScanResult } from '../../analysis/types.ts'
-import type { Checkpoint, ContentHash, Progress, Tokenizer } from '../../checkpoint/types.ts'
+import type { Checkpoint, ContentHash, EncodeOptions, Progress, Tokenizer } from '../../checkpoint/types.ts'
 import type { SweepEstimate } from '../../intervene/types.ts'
 import type { Edit, Provenance, Run, RunOptions } from '../../run/types.ts'
-import type { ExperimentKind, Experiments, SpecSummary } from '../contract.ts'
+import type { ExperimentKind, Experiments, OpenCost, SpecSummary } from '../contract.ts'
 
 export interface EngineModel {
   readonly path: string
@@ -16,7 +16,7 @@ export interface EngineModel {
   readonly warnings: readonly string[]
   readonly hooks: readonly { readonly name: string; readonly shape: readonly (string | number)[] }[]
   readonly parameters: { readonly total: number }
-  encode(text: string, options?: { bos?: 'auto' | 'yes' | 'no' }): number[]
+  encode(text: string, options?: EncodeOptions): number[]
   contentHash(): Promise<ContentHash>
   run(ids: number[] | number[][], options?: RunOptions): Promise<Run>
   generate(
@@ -56,6 +56,12 @@ export interface InterveneOptions {
 
 export interface Engine<M extends EngineModel = EngineModel> {
   openModel(path: string, options: { threads?: number; device?: string; cacheDir?: string }): Promise<M>
+  /** What opening a checkpoint would write. */
+  openCost(path: string, options: { cacheDir?: string }): OpenCost
+  readonly cache: {
+    use(cacheDir: string | undefined): { readonly path: string; readonly bytes: number }
+    clear(cacheDir: string | undefined): void
+  }
   /**
    * The decoder's ids where the prompt is its encoder's text: those given, or the start token and the text's tokens.
    * null for models with one text; throws `bad-prompt` when a decoder's text is given there.

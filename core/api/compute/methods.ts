@@ -6,16 +6,20 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ScanResult } from '../../analysis/types.ts'
-import type { TokenView } from '../../checkpoint/types.ts'
+import type { Merge, TokenView } from '../../checkpoint/types.ts'
 import { HeadscopeError } from '../../errors.ts'
 import type { Run } from '../../run/types.ts'
 import type {
+  CacheReply,
+  Compacted,
   ExperimentKind,
   Experiments,
+  Freed,
   GenerateReply,
   GenerateRequest,
   InductionView,
   NamedPrediction,
+  OpenCost,
   OpenedModel,
   PredictReply,
   PredictRequest,
@@ -97,6 +101,32 @@ export function createMethods<M extends EngineModel>(
     tokenize: ({ model, ...prompt }: { model: string } & PromptInput): Promise<TokenView[]> =>
       models.use(model, (opened) => view(opened, idsOf(opened, prompt))),
 
+    /** How a token was built from smaller pieces. */
+    merges: ({ model, id }: { model: string; id: number }): Promise<Merge[]> =>
+      models.use(model, ({ tokenizer }) => tokenizer?.merges(id) ?? []),
+
+    /** What opening a checkpoint would write. */
+    cost: ({ model }: { model: string }): OpenCost => engine.openCost(model, options),
+
+    /** What working copies take; and without them: models that nobody uses are closed for it. */
+    cacheUse: (_: object): CacheReply => engine.cache.use(options.cacheDir),
+    clearCache: async (_: object): Promise<Freed> => {
+      if (models.busy())
+        throw new HeadscopeError(
+          'in-use',
+          'A model is working on weights of this cache; wait for it or cancel it, then clear the cache.',
+        )
+      await models.closeAll()
+      const { bytes } = engine.cache.use(options.cacheDir)
+      engine.cache.clear(options.cacheDir)
+      return { freed: bytes }
+    },
+
+    /** Housekeeping of the workspace. */
+    deleteRun: ({ run }: { run: number }): void => workspace.deleteRun(run),
+    keepScores: ({ run }: { run: number }): Freed => ({ freed: workspace.keepScoresOnly(run) }),
+    compact: (_: object): Compacted => workspace.compact(),
+
     /** The words of token ids, each on its own: likely next tokens do not follow each other. */
     views: ({ model, ids }: { model: string; ids: readonly number[] }): Promise<TokenView[]> =>
       models.use(model, (opened) => ids.map((id) => view(opened, [id])[0]!)),
@@ -167,16 +197,18 @@ export function createMethods<M extends EngineModel>(
     deleteExperiment: ({ id }: { id: number }): void => workspace.experiments.deleteExperiment(id),
 
     /** The greedy continuation of a prompt. */
-    generate: ({ model, prompt, max }: GenerateRequest, { signal }: Call): Promise<GenerateReply> =>
+    generate: ({ model, prompt, max, chat }: GenerateRequest, { signal }: Call): Promise<GenerateReply> =>
       models.use(model, async (opened) => {
         const own = engine.decoderIds(opened, prompt.decoder)
-        const { ids } = await opened.generate(idsOf(opened, prompt), {
+        const asked = chat ? chatIds(opened, prompt) : idsOf(opened, prompt)
+        const { ids } = await opened.generate(asked, {
           ...(own ? { decoderIds: own } : {}),
           max,
           stopAt: opened.checkpoint.eosIds,
           signal,
         })
-        return { tokens: view(opened, ids), text: opened.tokenizer?.decode(ids) ?? ids.join(' ') }
+        const text = opened.tokenizer?.decode(ids) ?? ids.join(' ')
+        return { prompt: view(opened, asked), tokens: view(opened, ids), text }
       }),
 
     /** Scores every head and stores the scores. */
@@ -224,11 +256,23 @@ function describe<M extends EngineModel>(
   }
 }
 
-function idsOf(model: EngineModel, { text, ids, bos }: PromptInput): number[] {
-  const found = ids ? [...ids] : model.encode(text ?? '', bos ? { bos } : {})
+function idsOf(model: EngineModel, { text, ids, bos, specials }: PromptInput): number[] {
+  const found = ids
+    ? [...ids]
+    : model.encode(text ?? '', { ...(bos ? { bos } : {}), ...(specials ? { specials } : {}) })
   if (found.length === 0)
     throw new HeadscopeError('bad-prompt', 'The prompt is empty: type at least one token.')
   return found
+}
+
+/** A text in the checkpoint's chat template, up to where the answer begins. Throws `bad-request` when there is none. */
+function chatIds({ tokenizer }: EngineModel, { text }: PromptInput): number[] {
+  if (text === undefined || !tokenizer)
+    throw new HeadscopeError(
+      'bad-request',
+      'A chat needs a text and a tokenizer; leave chat out to continue token ids.',
+    )
+  return tokenizer.renderChat([{ role: 'user', content: text }]).ids
 }
 
 /** The decoder's ids of one prompt, as a run takes them. */
@@ -252,15 +296,17 @@ function prediction(model: EngineModel, run: Run, pos: number): NamedPrediction 
   }
 }
 
-/** Size and time of the files of a checkpoint folder: what changes when another checkpoint is written over it. */
-function filesOf(folder: string): string {
+/** Size and time of the files of a checkpoint (a folder, or a file by itself): what changes when another checkpoint is written over it. */
+function filesOf(path: string): string {
+  const factsOf = (file: string) => {
+    const { ino, size, mtimeMs } = statSync(file)
+    return `${file} ${ino} ${size} ${mtimeMs}`
+  }
   try {
-    return readdirSync(folder)
-      .filter((name) => /\.(json|safetensors|model|txt)$/.test(name))
-      .map((name) => {
-        const { ino, size, mtimeMs } = statSync(join(folder, name))
-        return `${name} ${ino} ${size} ${mtimeMs}`
-      })
+    if (statSync(path).isFile()) return factsOf(path)
+    return readdirSync(path)
+      .filter((name) => /\.(json|safetensors|model|txt|gguf|jinja)$/.test(name))
+      .map((name) => factsOf(join(path, name)))
       .sort()
       .join('\n')
   } catch {

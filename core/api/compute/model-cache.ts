@@ -18,6 +18,8 @@ interface Entry<M> {
 export interface ModelCache<M> {
   /** Runs `work` with the model of that folder. Throws what opening or the work throws. */
   use<T>(path: string, work: (model: M) => Promise<T> | T): Promise<T>
+  /** Whether some model is in use. */
+  busy(): boolean
   closeAll(): Promise<void>
 }
 
@@ -73,6 +75,7 @@ export function createModelCache<M extends Closable>(
         await trim()
       }
     },
+    busy: () => [...entries.values()].some(({ users }) => users > 0),
     async closeAll() {
       const all = [...entries.values()]
       entries.clear()

@@ -18,6 +18,11 @@ import { workspaceWrites } from './workspace-writes.ts'
 
 const engine: Engine<headscope.Model> = {
   openModel: headscope.openModel,
+  openCost: headscope.openCost,
+  cache: {
+    use: (path = headscope.defaultCacheDir()) => ({ path, bytes: headscope.cacheSize(path) }),
+    clear: (path) => headscope.clearCache(path),
+  },
   scanHeads: headscope.scanHeads,
   intervene,
   decoderIds: (model, given) => {

@@ -30,6 +30,11 @@ export interface WorkspaceWrites {
     compute: (onCapture: NonNullable<RunOptions['onCapture']>) => Promise<Run>,
   ): Promise<number>
   storeScan(model: EngineModel, spec: SpecSummary, result: ScanResult): Promise<void>
+  deleteRun(run: number): void
+  /** Drops a run's captures; the bytes freed. */
+  keepScoresOnly(run: number): number
+  /** Bytes before and after. */
+  compact(): { readonly before: number; readonly after: number }
   /** Sweeps, cell by cell. */
   readonly experiments: Experiments
   /** A stored capture of a run's first item, as edits `from: {run}` read it: [1, …]. Throws not-found. */
@@ -60,6 +65,13 @@ export function workspaceWrites(store: Store): WorkspaceWrites {
       store.saveScan({ contentHash, path: model.path, name: model.name, family: spec.family, spec }, result)
     },
     experiments: store,
+    deleteRun: (run) => store.deleteRun(run),
+    keepScoresOnly: (run) => store.keepScoresOnly(run),
+    compact() {
+      const before = store.use().bytes
+      store.compact()
+      return { before, after: store.use().bytes }
+    },
     openRun(run, hook) {
       const { data, shape, axes } = store.tensor(run, 0, hook)
       return { data, shape: [1, ...shape], axes: ['batch', ...axes] }
