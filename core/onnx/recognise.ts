@@ -210,7 +210,7 @@ function residualTaps(flow: Flow, attention: Attention, next: Attention | undefi
     return isSum && isMid(a) !== isMid(b) && after.has(isMid(a) ? b : a)
   })
   if (!end) return first
-  const out = isMid(end.input[0]!) ? end.input[1]! : end.input[0]!
+  const [inMid, out] = (isMid(end.input[0]!) ? end.input : [...end.input].reverse()) as [string, string]
   if (next && flow.after(next.mixed).has(out))
     // no MLP: the next thing added is the next attention
     return [...first.slice(0, 2), tap(layer, 'hook_resid_post', mid, RESID)]
@@ -218,14 +218,21 @@ function residualTaps(flow: Flow, attention: Attention, next: Attention | undefi
   return [
     ...first,
     tap(layer, 'hook_mlp_out', out, RESID),
-    tap(layer, 'hook_resid_post', normedSum(flow, sum), RESID),
+    tap(layer, 'hook_resid_post', normedSum(flow, unflattened(flow, inMid, sum)), RESID),
   ]
 }
 
-/** A tensor behind casts and copies. */
+/** OPT adds its MLP to rows of all prompts in one list; what is handed on has its batch again. */
+function unflattened(flow: Flow, added: string, sum: string): string {
+  const [only, ...more] = flow.readers(sum)
+  const flat = flow.maker(added)?.opType === 'Reshape'
+  return flat && only?.opType === 'Reshape' && more.length === 0 ? only.output[0]! : sum
+}
+
+/** A tensor behind casts, copies and reshapes. */
 function sourceOf(flow: Flow, tensor: string): string {
   const maker = flow.maker(tensor)
-  if (!maker || !['Cast', 'Identity', 'Dropout'].includes(maker.opType)) return tensor
+  if (!maker || !['Cast', 'Identity', 'Dropout', 'Reshape'].includes(maker.opType)) return tensor
   return sourceOf(flow, maker.input[0]!)
 }
 
