@@ -1,13 +1,24 @@
 /** One ECharts chart in an element: only the parts that are used, resized with its box, redrawn when its option changes. */
-import { BarChart, CustomChart } from 'echarts/charts'
-import { DataZoomComponent, GridComponent, LegendComponent, TooltipComponent } from 'echarts/components'
+import { BarChart, CustomChart, LineChart, ScatterChart } from 'echarts/charts'
+import {
+  DataZoomComponent,
+  GridComponent,
+  LegendComponent,
+  MarkLineComponent,
+  TooltipComponent,
+} from 'echarts/components'
 import * as echarts from 'echarts/core'
+import { LabelLayout } from 'echarts/features'
 import { CanvasRenderer } from 'echarts/renderers'
 import { useCallback, useLayoutEffect, useRef } from 'react'
 
 echarts.use([
   BarChart,
   CustomChart,
+  LineChart,
+  ScatterChart,
+  MarkLineComponent,
+  LabelLayout,
   GridComponent,
   TooltipComponent,
   LegendComponent,
@@ -20,9 +31,11 @@ interface Props {
   readonly label: string
   /** Called with the position on the x axis that was clicked. */
   readonly onPick?: (index: number) => void
+  /** Called with the item (and its series) that was clicked. */
+  readonly onItem?: (index: number, series: number) => void
 }
 
-export function EChart({ option, label, onPick }: Props) {
+export function EChart({ option, label, onPick, onItem }: Props) {
   const chart = useRef<echarts.ECharts | null>(null)
   const mount = useCallback((element: HTMLDivElement | null) => {
     if (!element) return undefined
@@ -47,8 +60,15 @@ export function EChart({ option, label, onPick }: Props) {
       const at = made.convertFromPixel('grid', point) as number[]
       onPick(Math.round(at[0] ?? 0))
     }
+    const onChosen = (event: { dataIndex?: number; seriesIndex?: number }) => {
+      if (event.dataIndex !== undefined) onItem?.(event.dataIndex, event.seriesIndex ?? 0)
+    }
     made.getZr().on('click', onClick)
-    return () => made.getZr().off('click', onClick)
-  }, [option, onPick])
+    made.on('click', onChosen as (event: unknown) => void)
+    return () => {
+      made.getZr().off('click', onClick)
+      made.off('click', onChosen as (event: unknown) => void)
+    }
+  }, [option, onPick, onItem])
   return <div className="echart" role="img" aria-label={label} ref={mount} />
 }

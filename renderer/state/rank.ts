@@ -34,10 +34,10 @@ export interface Filter {
 }
 
 /**
- * Reads `L5H1`, `5.1`, `L5`, `layer 5`, `induction > .5`, and several of them joined by spaces, commas or `and`.
+ * Reads `L5H1`, `5.1`, `L5`, `layer 5`, `induction > .5`, `pinned`, and several of them joined by spaces, commas or `and`.
  * Score names may be shortened to any unambiguous beginning.
  */
-export function parseFilter(text: string, scores: readonly string[]): Filter {
+export function parseFilter(text: string, scores: readonly string[], pinned: readonly string[] = []): Filter {
   const tests: ((head: HeadScores) => boolean)[] = []
   let rest = text.trim()
   let only: Filter['head'] = null
@@ -48,6 +48,11 @@ export function parseFilter(text: string, scores: readonly string[]): Filter {
       continue
     }
     const name = /^(?:l\d+\s*h\d+|\d+\.\d+)(?=$|[\s,])/i.exec(rest)
+    if (/^pinned(?=$|[\s,])/i.test(rest)) {
+      tests.push((h) => pinned.includes(headName(h)))
+      rest = rest.slice(6).trim()
+      continue
+    }
     const layer = /^(?:l|layer\s*=?\s*)(\d+)(?=$|[\s,])/i.exec(rest)
     const bound = /^([a-z_][a-z_ -]*?)\s*(>=|<=|>|<|≥|≤)\s*(\d*\.?\d+)/i.exec(rest)
     if (name) {
@@ -75,7 +80,7 @@ export function parseFilter(text: string, scores: readonly string[]): Filter {
       return {
         matches: () => true,
         head: null,
-        problem: 'Type a head (L1H3 or 1.3), a layer (L1) or a bound (induction > .5).',
+        problem: 'Type a head (L1H3 or 1.3), a layer (L1), pinned, or a bound (induction > .5).',
       }
     }
   }

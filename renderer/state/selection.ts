@@ -23,7 +23,7 @@ export interface Selection {
   readonly key: number | null
   readonly score: string
   /** auto: patterns where tiles are large enough to see them. */
-  readonly tiles: 'auto' | 'patterns' | 'scores'
+  readonly tiles: 'auto' | 'patterns' | 'scores' | 'scatter'
   readonly filter: string
   readonly log: boolean
   readonly bos: BosMode
@@ -124,7 +124,7 @@ export function parseSelection(hash: string): Selection {
     query: whole('query'),
     key: whole('key'),
     score: given.get('score') || EMPTY.score,
-    tiles: oneOf('tiles', ['patterns', 'scores']) ?? EMPTY.tiles,
+    tiles: oneOf('tiles', ['patterns', 'scores', 'scatter']) ?? EMPTY.tiles,
     filter: given.get('filter') ?? '',
     log: given.get('scale') === 'log',
     bos: oneOf('bos', ['show', 'hide', 'renormalise']) ?? 'show',

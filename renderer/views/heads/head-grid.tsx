@@ -1,59 +1,106 @@
 /**
- * Every head as a tile: layers upwards, heads to the right. One canvas holds all thumbnails; the tiles above it carry
- * score, focus and selection. Arrow keys walk, Enter opens the pattern.
+ * Every head as a tile, in layers or in groups. Up to FEW heads each tile is an element over one canvas of thumbnails;
+ * beyond, everything is drawn on one canvas, and only the selected and the hovered head are elements, so that thousands
+ * cost no more than a few. Arrow keys walk, Enter opens the pattern, A ablates, P pins.
  */
-import { type KeyboardEvent, memo } from 'react'
+import { type KeyboardEvent, type PointerEvent, useState } from 'react'
 import type { HeadScores } from '../../../core/analysis/types.ts'
 import type { SpecSummary } from '../../../core/api/contract.ts'
 import type { Thumbnails } from '../../api/client.ts'
 import { fetchPattern } from '../../api/patterns.ts'
-import { isDark, weightColor } from '../../charts/color.ts'
-import { ThumbnailSheet } from '../../charts/thumbnail-sheet.tsx'
 import { toggleAblation } from '../../state/edit-history.ts'
-import { formatScore, scoreLabel } from '../../state/rank.ts'
-import { headName, sameHead, walked } from '../../state/selection.ts'
+import { togglePin } from '../../state/pins.ts'
+import { scoreLabel } from '../../state/rank.ts'
+import { type HeadId, headName, sameHead } from '../../state/selection.ts'
 import { getSelection, select, useSelection } from '../../state/store.ts'
 import type { Theme } from '../../state/theme.ts'
 import { range } from '../../ui/range.ts'
-import { scoreText } from '../../ui/score-text.ts'
+import { type Arrangement, headAt, neighbour } from './arrange.ts'
+import { HeadCanvas } from './head-canvas.tsx'
+import { Tile } from './head-tile.tsx'
 
 export const ROW_LABEL = 30
 export const COLUMN_LABEL = 26
 
+/** Above this many heads the tiles are pixels. */
+const FEW = 400
+
 interface Props {
   readonly spec: SpecSummary
+  readonly arrangement: Arrangement
   readonly heads: readonly HeadScores[] | null
   readonly thumbnails: Thumbnails | null
   readonly score: string
   readonly tiles: 'patterns' | 'scores'
   readonly matches: (head: HeadScores) => boolean
+  readonly pinned: readonly string[]
   /** Pixels from one tile to the next. */
   readonly pitch: number
   readonly theme: Theme
 }
 
-export function HeadGrid({ spec, heads, thumbnails, score, tiles, matches, pitch, theme }: Props) {
+export function HeadGrid(props: Props) {
+  const { spec, arrangement, heads, thumbnails, score, tiles, matches, pinned, pitch, theme } = props
   const selected = useSelection((s) => s.head)
   const run = useSelection((s) => s.run)
-  const layers = range(spec.n_layers).reverse()
-  const columns = range(spec.n_heads)
-  const group = spec.n_heads / spec.n_kv_heads
-  const showThumbnails = tiles === 'patterns' && thumbnails !== null
-  const labelEvery = pitch >= 20 ? 1 : pitch >= 13 ? 2 : 4
-  const size = { width: ROW_LABEL + spec.n_heads * pitch, height: COLUMN_LABEL + spec.n_layers * pitch }
+  const [hovered, setHovered] = useState<HeadId | null>(null)
+  const layered = arrangement.order === 'layers'
+  const left = layered ? ROW_LABEL : 0
+  const top = layered ? COLUMN_LABEL : 0
+  const many = arrangement.placed.length > FEW
+  const shown = tiles === 'patterns' ? thumbnails : null
+  const of = (id: HeadId) => heads?.[id.layer * spec.n_heads + id.head]
 
   const walk = (event: KeyboardEvent) => {
-    const next = walked(event.key, getSelection().head, spec)
+    const next = neighbour(arrangement, getSelection().head, event.key)
+    const { head } = getSelection()
     if (next) {
-      select({ head: next })
+      select({ head: { layer: next.layer, head: next.head } })
       const tile = event.currentTarget.querySelector<HTMLElement>(`[data-head="${headName(next)}"]`)
-      tile?.focus()
-    } else if (event.key === 'Enter') select({ tab: 'pattern' })
-    else if (event.key.toLowerCase() === 'a' && !event.ctrlKey && !event.metaKey) {
-      const { head } = getSelection()
-      if (head) toggleAblation(head)
-    } else return
+      if (many) tile?.scrollIntoView({ block: 'nearest' })
+      else tile?.focus()
+    } else if (event.ctrlKey || event.metaKey) return
+    else if (event.key === 'Enter') select({ tab: 'pattern' })
+    else if (event.key.toLowerCase() === 'a' && head) toggleAblation(head)
+    else if (event.key.toLowerCase() === 'p' && head) togglePin(head)
+    else return
     event.preventDefault()
+  }
+  const under = (event: PointerEvent) => {
+    const box = event.currentTarget.getBoundingClientRect()
+    return headAt(arrangement, pitch, event.clientX - box.left - left, event.clientY - box.top - top)
+  }
+  const near = (id: HeadId) => {
+    if (run !== null) void fetchPattern(run, id.layer, id.head).catch(() => undefined) // only to have it ready
+  }
+
+  const drawn = many
+    ? [selected, hovered].filter((id, i, all) => id && !(i === 1 && sameHead(id, all[0]!)))
+    : null
+  const tile = (id: HeadId, bare: boolean) => {
+    const place = arrangement.placed.find((p) => p.layer === id.layer && p.head === id.head)
+    if (!place) return null
+    const scores = of(id)
+    return (
+      <Tile
+        key={headName(id)}
+        layer={id.layer}
+        head={id.head}
+        of={scores}
+        score={score}
+        faded={scores !== undefined && !matches(scores)}
+        plain={shown === null}
+        bare={bare}
+        pinned={pinned.includes(headName(id))}
+        selected={sameHead(selected, id)}
+        first={selected === null && id.layer === 0 && id.head === 0}
+        left={left + place.x}
+        top={top + place.y}
+        pitch={pitch}
+        theme={theme}
+        run={run}
+      />
+    )
   }
 
   return (
@@ -61,13 +108,86 @@ export function HeadGrid({ spec, heads, thumbnails, score, tiles, matches, pitch
     <div
       className="head-grid"
       role="grid"
-      aria-label={`Heads by layer, coloured by ${scoreLabel(score)}`}
-      style={size}
+      aria-label={`Heads by ${layered ? 'layer' : arrangement.order}, coloured by ${scoreLabel(score)}`}
+      {...(many ? { 'aria-rowcount': spec.n_layers, 'aria-colcount': spec.n_heads } : {})}
+      style={{ width: left + arrangement.width, height: top + arrangement.height }}
       onKeyDown={walk}
-      tabIndex={-1}
+      tabIndex={many ? 0 : -1}
+      {...(many && selected ? { 'aria-activedescendant': `head-${headName(selected)}` } : {})}
+      {...(many
+        ? {
+            onPointerMove: (event: PointerEvent) => {
+              const id = under(event)
+              if (sameHead(id, hovered)) return
+              setHovered(id)
+              if (id) near(id)
+            },
+            onPointerLeave: () => setHovered(null),
+            onClick: (event) => {
+              const id = under(event as unknown as PointerEvent)
+              if (id) select({ head: id })
+            },
+            onDoubleClick: () => select({ tab: 'pattern' }),
+          }
+        : {})}
     >
-      {columns.map((h) =>
-        h % labelEvery ? null : (
+      {layered && <LayerLabels spec={spec} pitch={pitch} />}
+      {arrangement.headings.map(({ text, y }) => (
+        <span key={text} className="grid-heading" style={{ top: y }} aria-hidden="true">
+          {text}
+        </span>
+      ))}
+      <HeadCanvas
+        arrangement={arrangement}
+        heads={many ? heads : null}
+        headsPerLayer={spec.n_heads}
+        thumbnails={shown}
+        score={score}
+        matches={matches}
+        scores={many}
+        pitch={pitch}
+        theme={theme}
+        left={left}
+        top={top}
+      />
+      {drawn ? (
+        <>
+          {[...new Set(drawn.map((id) => id!.layer))].map((layer) => (
+            // biome-ignore lint/a11y/useSemanticElements: as above
+            // biome-ignore lint/a11y/useFocusableInteractive: the grid names its active cell
+            <div role="row" key={layer} aria-rowindex={spec.n_layers - layer}>
+              {drawn.filter((id) => id!.layer === layer).map((id) => tile(id!, true))}
+            </div>
+          ))}
+          {drawn.length === 0 && (
+            // biome-ignore lint/a11y/useSemanticElements: as above
+            // biome-ignore lint/a11y/useFocusableInteractive: as above
+            <div role="row" aria-rowindex={1}>
+              {tile({ layer: 0, head: 0 }, true)}
+            </div>
+          )}
+        </>
+      ) : (
+        [...new Set(arrangement.placed.map((p) => p.y))].map((y) => (
+          // biome-ignore lint/a11y/useSemanticElements: as above
+          // biome-ignore lint/a11y/useFocusableInteractive: its cells take the focus
+          <div role="row" key={y}>
+            {arrangement.placed.filter((p) => p.y === y).map((p) => tile(p, false))}
+          </div>
+        ))
+      )}
+    </div>
+  )
+}
+
+/** Numbers of layers and heads, and brackets over the heads that share keys and values. */
+function LayerLabels({ spec, pitch }: { spec: SpecSummary; pitch: number }) {
+  const group = spec.n_heads / spec.n_kv_heads
+  const every = pitch >= 20 ? 1 : pitch >= 13 ? 2 : 4
+  return (
+    <>
+      {range(spec.n_heads).map((h) =>
+        h % every ? null : (
           <span
             key={h}
             className="grid-label grid-column"
@@ -75,6 +195,18 @@ export function HeadGrid({ spec, heads, thumbnails, score, tiles, matches, pitch
             aria-hidden="true"
           >
             {pitch >= 30 ? `H${h}` : h}
+          </span>
+        ),
+      )}
+      {range(spec.n_layers).map((layer) =>
+        layer % every ? null : (
+          <span
+            key={layer}
+            className="grid-label grid-row"
+            style={{ top: COLUMN_LABEL + (spec.n_layers - 1 - layer) * pitch, height: pitch - 2 }}
+            aria-hidden="true"
+          >
+            L{layer}
           </span>
         ),
       )}
@@ -87,112 +219,6 @@ export function HeadGrid({ spec, heads, thumbnails, score, tiles, matches, pitch
             style={{ left: ROW_LABEL + g * group * pitch + 2, width: group * pitch - 5 }}
           />
         ))}
-      {showThumbnails && (
-        <ThumbnailSheet
-          thumbnails={thumbnails}
-          theme={theme}
-          left={ROW_LABEL}
-          top={COLUMN_LABEL}
-          pitch={pitch}
-        />
-      )}
-      {layers.map((layer, row) => (
-        // biome-ignore lint/a11y/useSemanticElements: as above
-        // biome-ignore lint/a11y/useFocusableInteractive: its cells take the focus
-        <div role="row" key={layer} aria-label={`layer ${layer}`}>
-          {(pitch >= 13 || layer % labelEvery === 0) && (
-            <span
-              className="grid-label grid-row"
-              style={{ top: COLUMN_LABEL + row * pitch, height: pitch - 2 }}
-              aria-hidden="true"
-            >
-              L{layer}
-            </span>
-          )}
-          {columns.map((h) => {
-            const of = heads?.[layer * spec.n_heads + h]
-            return (
-              <Tile
-                key={h}
-                layer={layer}
-                head={h}
-                of={of}
-                score={score}
-                faded={of !== undefined && !matches(of)}
-                plain={!showThumbnails}
-                selected={sameHead(selected, { layer, head: h })}
-                first={selected === null && layer === 0 && h === 0}
-                left={ROW_LABEL + h * pitch}
-                top={COLUMN_LABEL + row * pitch}
-                pitch={pitch}
-                theme={theme}
-                run={run}
-              />
-            )
-          })}
-        </div>
-      ))}
-    </div>
+    </>
   )
 }
-
-interface TileProps {
-  readonly layer: number
-  readonly head: number
-  readonly of: HeadScores | undefined
-  readonly score: string
-  readonly faded: boolean
-  readonly plain: boolean
-  readonly selected: boolean
-  readonly first: boolean
-  readonly left: number
-  readonly top: number
-  readonly pitch: number
-  readonly theme: Theme
-  readonly run: number | null
-}
-
-const Tile = memo(function Tile(props: TileProps) {
-  const { layer, head, of, score, faded, plain, selected, first, left, top, pitch, theme, run } = props
-  const value = of?.scores[score]
-  const size = pitch - (pitch < 20 ? 1 : 3)
-  const known = value?.value ?? null
-  const classes = [
-    'tile',
-    selected && 'is-selected',
-    faded && 'is-faded',
-    plain && 'is-plain',
-    value?.value === null && 'is-undefined',
-    !value && 'is-unknown',
-  ]
-  const colour =
-    plain && known !== null
-      ? { background: weightColor(theme, known), color: isDark(theme, known) ? '#fff' : '#1b2330' }
-      : {}
-  return (
-    // biome-ignore lint/a11y/useSemanticElements: a cell of an ARIA grid
-    <button
-      type="button"
-      role="gridcell"
-      data-head={headName({ layer, head })}
-      className={classes.filter(Boolean).join(' ')}
-      style={{ left, top, width: size, height: size, ...colour }}
-      tabIndex={selected || first ? 0 : -1}
-      aria-selected={selected}
-      aria-label={`${headName({ layer, head })} ${scoreLabel(score)} ${value ? formatScore(value) || 'undefined' : 'not computed'}`}
-      title={`${headName({ layer, head })} · ${scoreLabel(score)} ${scoreText(value)}`}
-      onClick={() => select({ head: { layer, head } })}
-      onDoubleClick={() => select({ tab: 'pattern' })}
-      onPointerEnter={() => {
-        if (run !== null) void fetchPattern(run, layer, head).catch(() => undefined) // only to have it ready
-      }}
-    >
-      {pitch >= 34 && <span className="tile-value">{formatScore(value)}</span>}
-      {!plain && known !== null && pitch >= 16 && (
-        <span className="tile-bar">
-          <span style={{ width: `${Math.min(1, Math.max(0, known)) * 100}%` }} />
-        </span>
-      )}
-    </button>
-  )
-})

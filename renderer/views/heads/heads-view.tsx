@@ -1,22 +1,26 @@
 /** The head browser: grid, ranked list, and the selected head's pattern beside them. */
 
 import { useMutation } from '@tanstack/react-query'
+import { useMemo } from 'react'
 import type { OpenedModel } from '../../../core/api/contract.ts'
 import { useJobOn } from '../../api/jobs.ts'
 import { useModel, useScan, useThumbnails } from '../../api/queries.ts'
 import { rampGradient } from '../../charts/color.ts'
 import { scanNow } from '../../state/open.ts'
+import { usePins } from '../../state/pins.ts'
 import { parseFilter, rankHeads, scoreLabel } from '../../state/rank.ts'
-import { select, useSelection } from '../../state/store.ts'
+import { select, useSelection, useTool } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
 import { Choice } from '../../ui/select.tsx'
 import { useSize } from '../../ui/use-size.ts'
 import { PatternPanel } from '../pattern/pattern-panel.tsx'
+import { byGroups, byLayers, groupsOf, type Order } from './arrange.ts'
 import { COLUMN_LABEL, HeadGrid, ROW_LABEL } from './head-grid.tsx'
 import { gridLayout } from './layout.ts'
 import { RankedList } from './ranked-list.tsx'
+import { ScoreScatter } from './score-scatter.tsx'
 
 export function HeadsView() {
   const model = useModel()
@@ -35,11 +39,25 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
   const [measure, size] = useSize<HTMLDivElement>()
 
   const heads = scan.data?.heads ?? null
-  const names = Object.keys(heads?.[0]?.scores ?? {})
-  const filter = parseFilter(typed, names)
+  const names = useMemo(() => Object.keys(heads?.[0]?.scores ?? {}), [heads])
+  const pinned = usePins()
+  const filter = useMemo(() => parseFilter(typed, names, pinned), [typed, names, pinned])
   const ranked = heads ? rankHeads(heads.filter(filter.matches), score) : []
+  const [order, setOrder] = useTool<Order>('order', 'layers')
+  const [zoom, setZoom] = useTool<'fit' | 'medium' | 'large'>('size', 'fit')
+  const [against, setAgainst] = useTool<string>('against', 'previous_token')
   const layout = gridLayout(model.spec, size, ROW_LABEL, COLUMN_LABEL)
-  const tiles = wanted === 'auto' ? (layout.pitch >= 28 ? 'patterns' : 'scores') : wanted
+  const pitch = zoom === 'fit' ? layout.pitch : zoom === 'medium' ? 44 : 76
+  const room = layout.beside ? (size.width - 24) * 0.42 : size.width - 24 - 226 - 16
+  const { matches } = filter
+  const arrangement = useMemo(
+    () =>
+      order === 'layers' || !heads
+        ? byLayers(model.spec, pitch)
+        : byGroups(order, groupsOf(order, heads.filter(matches), score, pinned), pitch, room),
+    [order, heads, matches, score, pinned, pitch, room, model.spec],
+  )
+  const tiles = wanted === 'auto' ? (pitch >= 28 ? 'patterns' : 'scores') : wanted
 
   return (
     <div className="view heads-view">
@@ -62,14 +80,43 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
           options={[
             { value: 'patterns', label: 'Patterns' },
             { value: 'scores', label: 'Scores' },
+            { value: 'scatter', label: 'Scatter', disabled: !heads },
           ]}
           onChange={(next) => select({ tiles: next })}
         />
+        {tiles === 'scatter' ? (
+          <span className="field">
+            <span>against</span>
+            <Choice
+              label="Score on the other axis"
+              value={against}
+              options={names.map((name) => ({ value: name, label: scoreLabel(name) }))}
+              onChange={setAgainst}
+            />
+          </span>
+        ) : (
+          <>
+            <span className="field">
+              <span>order</span>
+              <Choice label="Order of the heads" value={order} options={ORDERS} onChange={setOrder} />
+            </span>
+            <Segmented
+              label="Size of the tiles"
+              value={zoom}
+              options={[
+                { value: 'fit', label: 'Fit' },
+                { value: 'medium', label: 'M' },
+                { value: 'large', label: 'L' },
+              ]}
+              onChange={setZoom}
+            />
+          </>
+        )}
         <input
           className="input search"
           type="search"
           aria-label="Find or filter heads"
-          placeholder="L1H3 · 1.3 · induction > .5"
+          placeholder="L1H3 · induction > .5 · pinned"
           value={typed}
           onChange={(event) => select({ filter: event.target.value }, { replace: true })}
           onKeyDown={(event) => {
@@ -95,16 +142,33 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
         </span>
       </div>
       <div className={`heads-body ${layout.beside ? 'is-beside' : 'is-stacked'}`} ref={measure}>
-        <div className="grid-scroll">
-          {size.width > 0 && (
+        <div
+          className="grid-scroll"
+          style={
+            zoom === 'fit' && order === 'layers'
+              ? {}
+              : { maxWidth: room, maxHeight: layout.beside ? undefined : size.height * 0.42 }
+          }
+        >
+          {size.width > 0 && tiles === 'scatter' && heads && (
+            <div
+              className="scatter-box"
+              style={{ width: room, height: layout.beside ? size.height - 16 : 240 }}
+            >
+              <ScoreScatter heads={heads} x={score} y={against} matches={matches} />
+            </div>
+          )}
+          {size.width > 0 && tiles !== 'scatter' && (
             <HeadGrid
               spec={model.spec}
+              arrangement={arrangement}
               heads={heads}
               thumbnails={thumbnails.data ?? null}
               score={score}
               tiles={tiles}
-              matches={filter.matches}
-              pitch={layout.pitch}
+              matches={matches}
+              pinned={pinned}
+              pitch={pitch}
               theme={theme}
             />
           )}
@@ -121,6 +185,13 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
     </div>
   )
 }
+
+const ORDERS: readonly { readonly value: Order; readonly label: string }[] = [
+  { value: 'layers', label: 'layers' },
+  { value: 'score', label: 'score' },
+  { value: 'class', label: 'class' },
+  { value: 'pinned', label: 'pinned first' },
+]
 
 function Unscored({ model, waiting }: { model: OpenedModel; waiting: boolean }) {
   const scan = useMutation({ mutationFn: () => scanNow(model) })

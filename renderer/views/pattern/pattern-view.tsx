@@ -2,7 +2,7 @@
 import type { KeyboardEvent } from 'react'
 import { fetchPattern } from '../../api/patterns.ts'
 import { useModel, useScan, useThumbnails } from '../../api/queries.ts'
-import { Thumbnail } from '../../charts/thumbnail-sheet.tsx'
+import { Thumbnail } from '../../charts/thumbnail.tsx'
 import { formatScore, scoreLabel } from '../../state/rank.ts'
 import { headName, sameHead, walked } from '../../state/selection.ts'
 import { getSelection, select, useSelection } from '../../state/store.ts'

@@ -1,0 +1,78 @@
+/** One head's tile: its score, focus, selection, pin. `bare`: the canvas below draws the rest. */
+import { memo } from 'react'
+import type { HeadScores } from '../../../core/analysis/types.ts'
+import { fetchPattern } from '../../api/patterns.ts'
+import { isDark, weightColor } from '../../charts/color.ts'
+import { formatScore, scoreLabel } from '../../state/rank.ts'
+import { headName } from '../../state/selection.ts'
+import { select } from '../../state/store.ts'
+import type { Theme } from '../../state/theme.ts'
+import { scoreText } from '../../ui/score-text.ts'
+
+interface Props {
+  readonly layer: number
+  readonly head: number
+  readonly of: HeadScores | undefined
+  readonly score: string
+  readonly faded: boolean
+  readonly plain: boolean
+  readonly bare: boolean
+  readonly pinned: boolean
+  readonly selected: boolean
+  readonly first: boolean
+  readonly left: number
+  readonly top: number
+  readonly pitch: number
+  readonly theme: Theme
+  readonly run: number | null
+}
+
+export const Tile = memo(function Tile(props: Props) {
+  const { layer, head, of, score, faded, plain, bare, pinned, selected, first } = props
+  const { left, top, pitch, theme, run } = props
+  const value = of?.scores[score]
+  const size = pitch - (pitch < 20 ? 1 : 3)
+  const known = value?.value ?? null
+  const name = headName({ layer, head })
+  const classes = [
+    'tile',
+    selected && 'is-selected',
+    bare && 'is-bare',
+    !bare && faded && 'is-faded',
+    !bare && plain && 'is-plain',
+    !bare && value?.value === null && 'is-undefined',
+    !bare && !value && 'is-unknown',
+  ]
+  const colour =
+    !bare && plain && known !== null
+      ? { background: weightColor(theme, known), color: isDark(theme, known) ? '#fff' : '#1b2330' }
+      : {}
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a cell of an ARIA grid
+    <button
+      type="button"
+      role="gridcell"
+      id={`head-${name}`}
+      data-head={name}
+      className={classes.filter(Boolean).join(' ')}
+      style={{ left, top, width: size, height: size, ...colour }}
+      tabIndex={!bare && (selected || first) ? 0 : -1}
+      aria-selected={selected}
+      aria-label={`${name} ${scoreLabel(score)} ${value ? formatScore(value) || 'undefined' : 'not computed'}${pinned ? ', pinned' : ''}`}
+      title={`${name} · ${scoreLabel(score)} ${scoreText(value)}${pinned ? ' · pinned' : ''}`}
+      onClick={() => select({ head: { layer, head } })}
+      onDoubleClick={() => select({ tab: 'pattern' })}
+      onPointerEnter={() => {
+        if (run !== null) void fetchPattern(run, layer, head).catch(() => undefined) // only to have it ready
+      }}
+    >
+      {pinned && pitch >= 16 && <span className="tile-pin" />}
+      {!bare && pitch >= 34 && <span className="tile-value">{formatScore(value)}</span>}
+      {!bare && !plain && known !== null && pitch >= 16 && (
+        <span className="tile-bar">
+          <span style={{ width: `${Math.min(1, Math.max(0, known)) * 100}%` }} />
+        </span>
+      )}
+    </button>
+  )
+})
