@@ -4,7 +4,7 @@
  * Cost: headers and small JSON files; no tensor data is read.
  */
 import { type Stats, statSync } from 'node:fs'
-import { basename, dirname, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { HeadscopeError, sentence } from '../errors.ts'
 import { readConfig } from './config.ts'
 import { fileError, readJsonFile } from './files.ts'
@@ -26,7 +26,11 @@ export function openCheckpoint(path: string): Checkpoint {
   const name = basename(folder) || folder
   const names = listFolder(folder, shorten(name))
   refuseAdapterAlone(folder, names)
-  if (!nameExists(folder, 'config.json')) throw noConfig(folder, name)
+  if (!nameExists(folder, 'config.json')) {
+    const files = names.filter((file) => isGguf(join(folder, file)))
+    if (files.length === 1) return openGguf(join(folder, files[0]!))
+    throw noConfig(folder, name, files)
+  }
   const config = readConfig(folder)
   refuseQuantized(config)
   const weights = findWeights(folder, names, place.file)
@@ -88,7 +92,7 @@ function refuseAdapterAlone(folder: string, names: readonly string[]): void {
   )
 }
 
-function noConfig(folder: string, name: string): HeadscopeError {
+function noConfig(folder: string, name: string, files: readonly string[]): HeadscopeError {
   const members = listMembers(folder)
   if (members.length > 0) {
     const some = members
@@ -98,6 +102,13 @@ function noConfig(folder: string, name: string): HeadscopeError {
     return new HeadscopeError(
       'bad-checkpoint',
       `${shorten(name)} has no config.json: it is a series of ${members.length} checkpoints (${some}${members.length > 3 ? ' …' : ''}); choose one of them.`,
+    )
+  }
+  if (files.length > 0) {
+    const some = files.slice(0, 3).map((file) => shorten(file))
+    return new HeadscopeError(
+      'bad-checkpoint',
+      `${shorten(name)} holds ${files.length} GGUF files (${some.join(', ')}${files.length > 3 ? ' …' : ''}); open one of them by its path.`,
     )
   }
   return new HeadscopeError(

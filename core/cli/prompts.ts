@@ -41,11 +41,17 @@ export function givenPrompts({ text, ids, prompts }: PromptValues, command: stri
   return given
 }
 
-/** Token ids of every prompt. Throws bad-prompt. */
-export function encodePrompts(model: Model, given: readonly Given[], bos: string | undefined): Prompt[] {
+/** Token ids of every prompt; with `chat`, each text is what a person says in the chat template. Throws bad-prompt. */
+export function encodePrompts(
+  model: Model,
+  given: readonly Given[],
+  bos: string | undefined,
+  chat = false,
+): Prompt[] {
   return given.map((one) => {
     if ('ids' in one ? one.ids.length === 0 : one.text === '')
       throw new HeadscopeError('bad-prompt', 'A prompt is empty; give at least one token.')
+    if (chat) return chatPrompt(model, one)
     if ('ids' in one) return { ids: one.ids, text: null }
     const ids = model.encode(one.text, bos === undefined ? {} : { bos: bos as 'auto' | 'yes' | 'no' })
     return { ids, text: one.text }
@@ -84,6 +90,18 @@ export function wordOf(model: Pick<Model, 'tokenizer'>, id: number): string {
 }
 
 // --- Internal helpers ---
+
+/** The text in the checkpoint's chat template, up to where the answer begins. */
+function chatPrompt({ tokenizer, checkpoint }: Model, given: Given): Prompt {
+  if ('ids' in given)
+    throw new HeadscopeError(
+      'bad-prompt',
+      '--chat puts a text into the chat template, but this prompt is ids.',
+    )
+  if (!tokenizer)
+    throw new HeadscopeError('bad-prompt', checkpoint.tokenizerProblem ?? 'This checkpoint has no tokenizer.')
+  return tokenizer.renderChat([{ role: 'user', content: given.text }])
+}
 
 /** "5,9,9,2" → numbers; the engine says whether they are ids of its vocabulary. */
 function idList(text: string, option = '--ids'): number[] {

@@ -4,6 +4,8 @@
  * costs, a hash of the whole, and the share of one shard. Cost: config.json of each model is read.
  */
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { readConfig } from '../checkpoint/config.ts'
 import { openCheckpoint } from '../checkpoint/open.ts'
 import { readFamily } from '../families/index.ts'
@@ -117,8 +119,8 @@ interface ModelSize {
 }
 
 function sizeOfModel(path: string): ModelSize {
-  const isFile = /\.(gguf|safetensors)$/i.test(path)
-  const family = readFamily(isFile ? openCheckpoint(path).config : readConfig(path))
+  const alone = existsSync(join(path, 'config.json')) // not so a GGUF or another weights file
+  const family = readFamily(alone ? readConfig(path) : openCheckpoint(path).config)
   return {
     heads: decoderOf(family.spec).layers.map(({ nHeads }) => nHeads),
     parameters: countParameters(family, !family.head.tie).total,

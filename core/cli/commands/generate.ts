@@ -17,6 +17,7 @@ export const generate = command({
   detail: 'Greedy unless --temperature is above 0. Ends at the end-of-text token of the checkpoint.',
   examples: [
     'headscope generate induction-2l --text "The queen Zorblat spoke. The queen Zor" --max 8',
+    'headscope generate ./my-chat-model --chat --text "Which city is the capital of France?"',
     'headscope generate ./my-model --text "Once" --temperature 0.8 --top-p 0.95 --seed 3',
   ],
   options: {
@@ -32,6 +33,7 @@ export const generate = command({
       help: 'draw from the fewest whose probabilities reach P (1: all)',
     },
     seed: { type: 'whole', value: 'N', help: 'seed of the draws (default 0)' },
+    chat: { type: 'flag', help: 'each text is what a person says in the chat template of the checkpoint' },
     'ignore-eos': { type: 'flag', help: 'go on after an end-of-text token' },
     capture: {
       type: 'text',
@@ -55,6 +57,8 @@ export const generate = command({
       throw new UsageError(
         '--capture and --out go together: which hooks, and the file that they are written to',
       )
+    if (values.chat && values.bos !== undefined)
+      throw new UsageError('--bos and --chat exclude each other: a chat template says what stands in front')
     const [
       { chooseModel },
       { openChosen },
@@ -73,7 +77,7 @@ export const generate = command({
     const model = await openChosen(chosen, values, call)
     try {
       const { cacheCheck } = await import('../cached.ts')
-      const prompts = withDecoders(model, encodePrompts(model, given, values.bos), values)
+      const prompts = withDecoders(model, encodePrompts(model, given, values.bos, values.chat), values)
       const seed = values.seed ?? 0
       const options = { edits, signal, ...(reader ? { openRun: reader.openRun } : {}) }
       const items: object[] = []
