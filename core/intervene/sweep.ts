@@ -1,9 +1,10 @@
 /**
- * Many edited runs of one prompt by causal restart. A cell names where it restarts (layer, position) and what it sets;
- * cells of one layer and nearly equal suffixes run as one batch on the base run's residuals, keys and values. Logits
- * are made only where the metric looks.
+ * Many edited runs of one prompt by causal restart. A cell names where it restarts (layer, position) and what it sets.
+ * Cells of nearly equal suffixes run as one batch that goes up through the blocks once: each cell joins it at its own
+ * layer from the base run's residuals, so that every block multiplies many rows at a time. Keys and values before the
+ * suffix are the base run's. Logits are made only where the metric looks.
  *
- * Cost in block × rows: Σ over batches of (layers - layer) · (T - first position of the batch) · cells.
+ * Cost in block × rows: Σ over cells of (layers - layer) · (T - first position of its batch).
  */
 
 import { decoderOf } from '../graph/model-spec.ts'
@@ -16,6 +17,7 @@ import { type KeyValues, runPass, type State, throwIfCancelled } from '../run/pa
 import { logitsOf } from '../run/predictions.ts'
 import type { BaseRun } from '../run/restart.ts'
 import type { HookInfo } from '../run/segments.ts'
+import { tokenLogits } from '../run/token-logits.ts'
 import type { SweepBase } from './base.ts'
 import type { SweepEstimate } from './types.ts'
 
@@ -39,23 +41,24 @@ export interface SweepCell<K> {
 }
 
 /** Rows of one batch, all cells together: enough for full speed, few enough to stream. */
-const ROWS_PER_BATCH = 512
-/** Suffixes in one batch differ by at most this share of the prompt: 1 / 4 leaves a quarter of the rows wasted at most. */
-const SUFFIX_GROUPS = 8
+const ROWS_PER_BATCH = 1024
+/** Suffixes in one batch differ by less than this share of the prompt. */
+const SUFFIX_GROUPS = 16
 
+/** Cells that run together: each joins the batch at its own layer. */
 export interface Batch<K> {
-  readonly layer: number
   readonly pos: number
+  /** Ascending layers. */
   readonly cells: readonly SweepCell<K>[]
 }
 
-/** The batches of a sweep of a prompt of `length` tokens: cells that restart alike, in groups of near-equal suffixes. */
+/** The batches of a sweep of a prompt of `length` tokens: cells of one kind, in groups of near-equal suffixes. */
 export function planBatches<K>(cells: readonly SweepCell<K>[], length: number): Batch<K>[] {
   const groups = new Map<string, SweepCell<K>[]>()
   const width = Math.max(1, Math.ceil(length / SUFFIX_GROUPS))
-  for (const cell of cells) {
-    const shape = cell.edits.map((edit) => edit.hook.name).join()
-    const key = `${cell.layer} ${Math.floor(cell.pos / width)} ${shape}`
+  for (const cell of [...cells].sort((one, other) => one.layer - other.layer)) {
+    const places = cell.edits.map((edit) => edit.hook.name.replace(`.${cell.layer}.`, '.*.')).join()
+    const key = `${Math.floor(cell.pos / width)} ${places}`
     const group = groups.get(key) ?? []
     group.push(cell)
     groups.set(key, group)
@@ -65,19 +68,15 @@ export function planBatches<K>(cells: readonly SweepCell<K>[], length: number): 
     const size = Math.max(1, Math.floor(ROWS_PER_BATCH / (length - pos)))
     const count = Math.ceil(group.length / size)
     const even = Math.ceil(group.length / count)
-    return Array.from({ length: count }, (_, i) => {
-      const part = group.slice(i * even, (i + 1) * even)
-      return { layer: part[0]!.layer, pos: Math.min(...part.map((cell) => cell.pos)), cells: part }
-    }).filter((batch) => batch.cells.length > 0)
+    return Array.from({ length: count }, (_, i) => group.slice(i * even, (i + 1) * even))
+      .filter((part) => part.length > 0)
+      .map((part) => ({ pos: Math.min(...part.map((cell) => cell.pos)), cells: part }))
   })
 }
 
 /** Block × rows of a plan. */
 export function blockRows<K>(batches: readonly Batch<K>[], layers: number, length: number): number {
-  return batches.reduce(
-    (sum, batch) => sum + (layers - batch.layer) * (length - batch.pos) * batch.cells.length,
-    0,
-  )
+  return batches.reduce((sum, batch) => sum + rowsOf(batch, layers, length), 0)
 }
 
 /** What a sweep will cost. */
@@ -119,12 +118,15 @@ export async function runSweep<K>(
     const values = await metricOf(engine, state, batch, metric, base)
     onBatch(
       batch.cells.map((cell, i) => ({ key: cell.key, value: values[i]! })),
-      (layers - batch.layer) * (length - batch.pos) * batch.cells.length,
+      rowsOf(batch, layers, length),
     )
   }
 }
 
-/** The last residual of each cell of a batch, rows pos … T - 1 [cells, rows, d_model]. */
+/**
+ * The last residual of each cell of a batch, rows pos … T - 1 [cells, rows, d_model]. The batch goes up through the
+ * blocks once: at each layer the cells that restart there join it from the base run.
+ */
 export async function restartBatch<K>(
   engine: Engine,
   base: BaseRun,
@@ -132,35 +134,53 @@ export async function restartBatch<K>(
   signal?: AbortSignal,
 ): Promise<State> {
   const ids = base.ids[0]!
-  const count = batch.cells.length
+  const end = decoderOf(engine.model.spec).layers.length
   const window = { start: batch.pos, rows: ids.length - batch.pos, keys: ids.length }
+  const stops = [...new Set(batch.cells.map((cell) => cell.layer))]
   const axes = engine.model.state
-  const border = new Map(
-    [...base.borders[batch.layer]!].map(
-      ([part, value]) => [part, repeated(windowed(value, axes[part]!, window), count)] as const,
-    ),
-  )
-  const { state } = await runPass(engine, {
-    ids: batch.cells.map(() => ids.slice(batch.pos)),
-    lengths: batch.cells.map(() => ids.length),
-    start: batch.pos,
-    total: ids.length,
-    from: { layer: batch.layer, state: border },
-    past: base.keyValues.map((past, layer) =>
-      layer < batch.layer ? undefined : repeatedPast(past, batch.pos, count),
-    ),
-    wanted: new Set(),
-    edits: batchEdits(batch.cells, ids.length),
-    signal,
-  })
+  let state: State = new Map()
+  let count = 0
+  for (const [i, layer] of stops.entries()) {
+    const joining = batch.cells.filter((cell) => cell.layer === layer)
+    const border = [...base.borders[layer]!].map(
+      ([part, value]) => [part, repeated(windowed(value, axes[part]!, window), joining.length)] as const,
+    )
+    state = new Map(border.map(([part, value]) => [part, joined(state.get(part), value)]))
+    const before = count
+    count += joining.length
+    const to = stops[i + 1] ?? end
+    const past = base.keyValues.map((one, at) =>
+      at < layer || at >= to ? undefined : repeatedPast(one, batch.pos, count),
+    )
+    const suffix = ids.slice(batch.pos)
+    state = (
+      await runPass(engine, {
+        ids: Array.from({ length: count }, () => suffix),
+        lengths: new Array<number>(count).fill(ids.length),
+        start: batch.pos,
+        total: ids.length,
+        from: { layer, state },
+        to,
+        past,
+        wanted: new Set(),
+        edits: batchEdits(joining, ids.length, before),
+        signal,
+      })
+    ).state
+  }
   return state
 }
 
-/** The cells' edits as slots with one mask and value per item. */
-export function batchEdits<K>(cells: readonly SweepCell<K>[], length: number): ResolvedEdit[] {
+/** The cells' edits as slots with one mask and value per item; `before` items stand in front of them, unedited. */
+export function batchEdits<K>(cells: readonly SweepCell<K>[], length: number, before = 0): ResolvedEdit[] {
   return cells[0]!.edits.map((first, slot) => {
     const edits = cells.map((cell) => cell.edits[slot]!)
-    return { hook: first.hook, kind: 'set', value: stackedValues(edits), mask: stackedMasks(edits, length) }
+    return {
+      hook: first.hook,
+      kind: 'set',
+      value: stackedValues(edits, before),
+      mask: stackedMasks(edits, length, before),
+    }
   })
 }
 
@@ -181,6 +201,12 @@ async function metricOf<K>(
   const count = end - from
   if (count <= 0) return batch.cells.map(() => base.value)
   const resid = slice(state.get('resid')!, 1, from - batch.pos, end - batch.pos)
+  const few = tokensOf(metric)
+  if (few) {
+    const { data } = await tokenLogits(engine, resid, few.tokens)
+    const width = few.tokens.length
+    return batch.cells.map((_, i) => metricValue(few.metric, data.subarray(i * width, (i + 1) * width), null))
+  }
   const { data } = await logitsOf(engine, resid, from, [])
   return batch.cells.map((_, i) => {
     const own = data.subarray(i * count * vocab, (i + 1) * count * vocab)
@@ -189,6 +215,26 @@ async function metricOf<K>(
     rows.set(own, (from - first) * vocab)
     return metricValue(metric, rows, base.rows)
   })
+}
+
+/** Metrics of one or two logits: which they are, and the metric over these alone. */
+function tokensOf(metric: ResolvedMetric): { tokens: number[]; metric: ResolvedMetric } | null {
+  if (metric.kind === 'logit') return { tokens: [metric.answer!], metric: { ...metric, answer: 0 } }
+  if (metric.kind !== 'logit_diff') return null
+  return { tokens: [metric.answer!, metric.wrong!], metric: { ...metric, answer: 0, wrong: 1 } }
+}
+
+function rowsOf<K>(batch: Batch<K>, layers: number, length: number): number {
+  return batch.cells.reduce((sum, cell) => sum + (layers - cell.layer) * (length - batch.pos), 0)
+}
+
+/** Items of one array, then those of another. */
+function joined(first: Dense | undefined, second: Dense): Dense {
+  if (!first) return second
+  const data = new Float32Array(first.data.length + second.data.length)
+  data.set(first.data)
+  data.set(second.data, first.data.length)
+  return { data, shape: [first.shape[0]! + second.shape[0]!, ...first.shape.slice(1)] }
 }
 
 /** The same item `count` times. */
@@ -205,23 +251,23 @@ function repeatedPast(past: KeyValues, rows: number, count: number): KeyValues {
 }
 
 /** One value where all items share it, else one per item. */
-function stackedValues(edits: readonly CellEdit[]): Dense {
+function stackedValues(edits: readonly CellEdit[], before: number): Dense {
   const first = edits[0]!.value
   if (edits.every((edit) => edit.value.data === first.data)) return first
   const size = first.data.length
-  const data = new Float32Array(size * edits.length)
+  const data = new Float32Array(size * (before + edits.length))
   edits.forEach((edit, i) => {
-    data.set(edit.value.data, i * size)
+    data.set(edit.value.data, (before + i) * size)
   })
-  return { data, shape: [edits.length, ...first.shape.slice(1)] }
+  return { data, shape: [before + edits.length, ...first.shape.slice(1)] }
 }
 
-function stackedMasks(edits: readonly CellEdit[], length: number): Dense<Uint8Array> {
+function stackedMasks(edits: readonly CellEdit[], length: number, before: number): Dense<Uint8Array> {
   const { axes, shape: sizes } = edits[0]!.hook
   const headAxis = axes.findIndex((axis) => axis === 'head' || axis === 'kv_head')
   const rowAxis = axes.findIndex((axis) => axis === 'pos' || axis === 'query')
   const shape = axes.map((_, i) => {
-    if (i === 0) return edits.length
+    if (i === 0) return before + edits.length
     if (i === headAxis && edits.some((edit) => edit.head !== null)) return sizes[i] as number
     return i === rowAxis && edits.some((edit) => edit.pos !== null) ? length : 1
   })
@@ -234,7 +280,7 @@ function stackedMasks(edits: readonly CellEdit[], length: number): Dense<Uint8Ar
     for (const head of heads)
       for (const row of rows) {
         const at =
-          item * stride(0) +
+          (before + item) * stride(0) +
           (headAxis < 0 ? 0 : head * stride(headAxis)) +
           (rowAxis < 0 ? 0 : row * stride(rowAxis))
         data[at] = 1

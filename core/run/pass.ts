@@ -8,7 +8,7 @@ import { MEMORY } from '../graph/cross-attention.ts'
 import type { LayerSpec } from '../graph/model-spec.ts'
 import { type EditSlot, slotInput } from '../graph/splice.ts'
 import type { Tensor } from '../graph/tensor.ts'
-import { assemble } from './assemble.ts'
+import { createAssembly } from './assemble.ts'
 import { type Dense, type Window, windowed } from './dense.ts'
 import type { ResolvedEdit } from './edits.ts'
 import { type Engine, runSegment, type Variant } from './engine.ts'
@@ -53,6 +53,8 @@ export interface Pass {
   readonly shift?: number
   /** Begin before this block with this state instead of at the embedding. */
   readonly from?: { readonly layer: number; readonly state: State } | undefined
+  /** End after the block before this one; default: after the last. */
+  readonly to?: number
   /** Keys and values of each layer, rows 0 … start - 1 are read; absent where start is 0. */
   readonly past?: readonly (KeyValues | undefined)[] | undefined
   readonly wanted: ReadonlySet<string>
@@ -146,7 +148,8 @@ async function runStack(engine: Engine, stage: Stage, pass: Pass): Promise<PassR
   let state = pass.from?.state ?? (await embedState(engine, stage, pass, feeds))
   const keyValues: (KeyValues | undefined)[] = []
   const borders: (State | undefined)[] = []
-  for (let layer = pass.from?.layer ?? 0; layer < layers.length; layer++) {
+  const end = pass.to ?? layers.length
+  for (let layer = pass.from?.layer ?? 0; layer < end; layer++) {
     throwIfCancelled(pass.signal)
     if (pass.keepBorders) borders[layer] = state
     const done = await runBlock(engine, stage, pass, feeds, layer, state)
@@ -156,7 +159,7 @@ async function runStack(engine: Engine, stage: Stage, pass: Pass): Promise<PassR
     pass.onBlock?.(layer + 1)
   }
   throwIfCancelled(pass.signal)
-  if (pass.keepBorders) borders[layers.length] = state
+  if (pass.keepBorders) borders[end] = state
   return { state, keyValues, borders }
 }
 
@@ -212,7 +215,16 @@ async function runBlock(
   const saving = pass.saving?.variant(segment) ?? null
   const chunk =
     causal && !pass.saving ? Math.max(1, Math.min(rows, Math.floor(engine.scoreBudget / perRow))) : rows
-  const chunks: { window: Window; outputs: Map<string, FetchedTensor> }[] = []
+  const whole = { start: 0, rows, keys }
+  const parts = Object.entries(stage.model.state).map(
+    ([part, axes]) => [part, createAssembly(axes, whole, 0)] as const,
+  )
+  const captures = engine.hooks
+    .filter((hook) => hook.segment === segment && pass.wanted.has(hook.name) && !streamed(pass, hook))
+    .map((hook) => {
+      const empty = hook.name.endsWith('hook_attn_scores') ? Number.NEGATIVE_INFINITY : 0
+      return [hook, createAssembly(hook.cut, whole, empty)] as const
+    })
   let past = pastOf(pass, layer, index)
   const needsKeyValues = pass.keepKeyValues || chunk < rows
   for (let first = 0; first < rows; first += chunk) {
@@ -226,8 +238,11 @@ async function runBlock(
     for (const [part, value] of state)
       given.set(stateInput(part), windowed(value, stage.model.state[part]!, local))
     if (pass.source?.memory) given.set(stateInput(MEMORY), pass.source.memory)
-    const parts = Object.keys(stage.model.state)
-    const names = [...parts, ...(needsKeyValues ? ['k', 'v'] : []), ...hooks.map((hook) => hook.name)]
+    const names = [
+      ...parts.map(([part]) => part),
+      ...(needsKeyValues ? ['k', 'v'] : []),
+      ...hooks.map((hook) => hook.name),
+    ]
     const outputs = await runSegment(
       engine,
       segment,
@@ -242,22 +257,15 @@ async function runBlock(
       outputs.delete(hook.name)
     }
     if (needsKeyValues) past = { k: asFloats(outputs.get('k')!), v: asFloats(outputs.get('v')!) }
-    chunks.push({ window: { ...window, start: first, keys: window.keys }, outputs })
+    const place = { ...window, start: first }
+    for (const [part, assembly] of parts) assembly.add(place, asFloats(outputs.get(part)!))
+    for (const [hook, assembly] of captures) assembly.add(place, asFloats(outputs.get(hook.name)!))
   }
-  const whole = { start: 0, rows, keys }
-  const next = Object.entries(stage.model.state).map(([part, axes]) => {
-    const pieces = chunks.map(({ window, outputs }) => ({ window, value: asFloats(outputs.get(part)!) }))
-    return [part, assemble(pieces, axes, whole, 0)] as const
-  })
-  const wanted = engine.hooks.filter(
-    (hook) => hook.segment === segment && pass.wanted.has(hook.name) && !streamed(pass, hook),
-  )
-  const captured = wanted.map((hook) => {
-    const pieces = chunks.map(({ window, outputs }) => ({ window, value: asFloats(outputs.get(hook.name)!) }))
-    const empty = hook.name.endsWith('hook_attn_scores') ? Number.NEGATIVE_INFINITY : 0
-    return [hook, { ...assemble(pieces, hook.cut, whole, empty), axes: hook.axes }] as const
-  })
-  return { state: new Map(next), keyValues: pass.keepKeyValues ? past : undefined, captured }
+  return {
+    state: new Map(parts.map(([part, assembly]) => [part, assembly.finish()])),
+    keyValues: pass.keepKeyValues ? past : undefined,
+    captured: captures.map(([hook, assembly]) => [hook, { ...assembly.finish(), axes: hook.axes }]),
+  }
 }
 
 /** Whether a capture goes out chunk by chunk: scores and patterns, where somebody takes their rows. */

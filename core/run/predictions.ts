@@ -3,7 +3,7 @@
  * chunks of rows, so that memory holds at most 64 MB of logits at a time unless they are captured.
  */
 import type { Tensor } from '../graph/tensor.ts'
-import { assemble, type Piece } from './assemble.ts'
+import { createAssembly } from './assemble.ts'
 import { type Dense, slice, type Window } from './dense.ts'
 import type { ResolvedEdit } from './edits.ts'
 import { type Engine, runSegment } from './engine.ts'
@@ -40,15 +40,15 @@ export async function runUnembed(engine: Engine, request: UnembedRequest): Promi
   const vocab = engine.model.spec.dVocab
   const chunk = Math.max(1, Math.min(rows, Math.floor(LOGITS_BUDGET / (4 * vocab * batch))))
   const hooks = engine.hooks.filter((hook) => hook.segment === 'unembed' && request.wanted.has(hook.name))
-  const pieces = new Map<string, Piece[]>(hooks.map((hook) => [hook.name, []]))
+  const whole = { start: 0, rows, keys: rows }
+  const assemblies = hooks.map((hook) => [hook, createAssembly(hook.axes, whole, 0)] as const)
   const predictions: Prediction[][] = Array.from({ length: batch }, () => [])
   let nonFinite = false
   for (let first = 0; first < rows; first += chunk) {
     const size = Math.min(chunk, rows - first)
     const window = { start: first, rows: size, keys: rows }
     const outputs = await unembedRows(engine, request, hooks, window)
-    for (const hook of hooks)
-      pieces.get(hook.name)!.push({ window, value: asFloats(outputs.get(hook.name)!) })
+    for (const [hook, assembly] of assemblies) assembly.add(window, asFloats(outputs.get(hook.name)!))
     if (request.top === 0) continue
     const replies = await readPredictions(engine, request, window, outputs)
     replies.predictions.forEach((row, item) => {
@@ -56,11 +56,8 @@ export async function runUnembed(engine: Engine, request: UnembedRequest): Promi
     })
     nonFinite ||= replies.nonFinite
   }
-  for (const hook of hooks) {
-    const whole = { start: 0, rows, keys: rows }
-    const tensor = assemble(pieces.get(hook.name)!, hook.axes, whole, 0)
-    await request.onTensor?.(hook, { ...tensor, axes: hook.axes })
-  }
+  for (const [hook, assembly] of assemblies)
+    await request.onTensor?.(hook, { ...assembly.finish(), axes: hook.axes })
   return { predictions, nonFinite }
 }
 

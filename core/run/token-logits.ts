@@ -1,0 +1,53 @@
+/**
+ * Logits of a few tokens only: the unembedding with the rows of its matrix gathered first. Costs tokens · d_model a row
+ * in place of d_vocab · d_model, and never reads the rest of the matrix.
+ */
+import type { Graph, Node } from '../graph/builder.ts'
+import type { Dense } from './dense.ts'
+import { type Engine, runSegment, type Variant } from './engine.ts'
+import { stateInput } from './segments.ts'
+import { asFloats, type Feed } from './session.ts'
+
+const TOKENS = 'tokens'
+
+/** resid [batch, rows, d_model] → [batch, rows, tokens], as the whole logits have them. */
+export async function tokenLogits(engine: Engine, resid: Dense, tokens: readonly number[]): Promise<Dense> {
+  const variant: Variant = {
+    key: 'tokens',
+    onPath: [],
+    transform: (graph) => gathered(graph, engine.matrix),
+  }
+  const feeds = new Map<string, Feed>([
+    [stateInput('resid'), resid],
+    [TOKENS, { data: BigInt64Array.from(tokens, BigInt), shape: [tokens.length] }],
+  ])
+  return asFloats((await runSegment(engine, 'unembed', ['logits'], [], feeds, variant)).get('logits')!)
+}
+
+// --- Internal helpers ---
+
+/** The graph with only the asked rows of the matrix [d_vocab, d_model] and entries of biases [d_vocab]. */
+function gathered(graph: Graph, matrix: string): Graph {
+  const whole = graph.weights.filter(
+    ({ id, tensor }) => tensor === matrix || graph.axes.get(id)?.join() === 'd_vocab',
+  )
+  const names = new Map(whole.map(({ id }) => [id, `${id}.asked`]))
+  const gathers = whole.map(
+    ({ id }): Node => ({
+      op: 'Gather',
+      domain: '',
+      inputs: [id, TOKENS],
+      outputs: [names.get(id)!],
+      attributes: { axis: 0n },
+    }),
+  )
+  const nodes = graph.nodes.map((node) => ({
+    ...node,
+    inputs: node.inputs.map((input) => names.get(input) ?? input),
+  }))
+  return {
+    ...graph,
+    nodes: [...gathers, ...nodes],
+    inputs: [...graph.inputs, { name: TOKENS, dtype: 'i64', rank: 1 }],
+  }
+}
