@@ -65,6 +65,15 @@ export async function metricRows(engine: Engine, state: State, metric: ResolvedM
   return (await logitsOf(engine, slice(state.get('resid')!, 1, first, end), first, [])).data
 }
 
+/** Throws `bad-request` where a decoder reads an encoder: places are named by layer and head of one stack. */
+export function requireOneStack(model: Model, what: string): void {
+  if (!model.spec.encoderDecoder) return
+  throw new HeadscopeError(
+    'bad-request',
+    `${what} goes over the layers of one stack, and this model has two; edit its hooks (encoder.…, decoder.…) in a run instead.`,
+  )
+}
+
 /** Two prompts of one length, whose differing positions are named. Throws `bad-prompt` with both lengths. */
 export function alignPrompts(clean: readonly number[], corrupt: readonly number[]): number[] {
   if (clean.length !== corrupt.length)
@@ -81,8 +90,9 @@ export function alignPrompts(clean: readonly number[], corrupt: readonly number[
   return differing
 }
 
-/** A causal decoder: restarts need that nothing before a position depends on it. */
+/** One causal decoder: restarts need that nothing before a position depends on it. */
 export function requireCausal(model: Model, what: string): void {
+  requireOneStack(model, what)
   if (model.spec.stacks.at(-1)!.causal) return
   throw new HeadscopeError(
     'bad-request',

@@ -17,6 +17,7 @@ import { sizeOf, type Tensor } from '../graph/tensor.ts'
 import { type OnnxFile, readOnnx, withOutputs } from '../onnx/file.ts'
 import { flowOf } from '../onnx/flow.ts'
 import { type Feeder, feederOf, type OnnxFeed } from '../onnx/inputs.ts'
+import { notObservable } from '../onnx/observable.ts'
 import { type Recognised, recognise, type Tap } from '../onnx/recognise.ts'
 import { type Device, requireDevice } from './devices.ts'
 import type { Model, OpenOptions } from './model.ts'
@@ -64,7 +65,7 @@ export async function openOnnx(path: string, options: OpenOptions = {}): Promise
     )
     const matches = globs.flatMap((glob) => {
       if (/pattern|scores/.test(glob) && matchesOf(glob, missing).length > 0)
-        throw notObservable(file.name, found)
+        throw new HeadscopeError('unsupported', notObservable(file.name, found))
       for (const some of [names, found.observable]) {
         const hits = matchesOf(glob, some, some === names)
         if (hits.length > 0) return hits
@@ -101,7 +102,7 @@ export async function openOnnx(path: string, options: OpenOptions = {}): Promise
     warnings: [
       ...(problem === null ? [] : [problem]),
       ...tokenizerWarnings,
-      ...(found.fused.length > 0 ? [notObservable(file.name, found).message] : []),
+      ...(found.fused.length > 0 ? [notObservable(file.name, found)] : []),
       ...(found.layers === 0
         ? [
             `No attention is recognised in ${file.name}: its ${found.observable.length} tensors can be captured by their own names.`,
@@ -158,14 +159,6 @@ function matchesOf(glob: string, names: readonly string[], logits = true): strin
   } catch {
     return []
   }
-}
-
-function notObservable(name: string, { fused, layers }: Recognised): HeadscopeError {
-  const kinds = [...new Set(fused.map(({ op }) => op))].join(', ')
-  return new HeadscopeError(
-    'unsupported',
-    `${name}: pattern not observable, since ${fused.length} of ${layers} attention layers are one operation (${kinds}) that never writes its pattern; open the checkpoint's folder (config.json and safetensors), or export it with eager attention.`,
-  )
 }
 
 function logitsOutput({ graph, name }: OnnxFile): string {

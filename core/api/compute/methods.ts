@@ -136,7 +136,7 @@ export function createMethods<M extends EngineModel>(
       models.use(model, async (opened) => {
         const ids = idsOf(opened, prompt)
         const own = engine.decoderIds(opened, prompt.decoder)
-        const capture = storedCaptures(engine.summary(opened))
+        const capture = storedCaptures(engine.summary(opened), opened.hooks)
         const text = { ids, text: prompt.text ?? null, tokens: view(opened, ids) }
         const plan = {
           provenance: engine.provenance(opened, capture, edits),

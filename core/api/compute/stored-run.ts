@@ -4,9 +4,21 @@ import type { Edit, Provenance } from '../../run/types.ts'
 import { versions } from '../../run/versions.ts'
 import type { SpecSummary } from '../contract.ts'
 
-/** Every pattern, the residual stream at each border of blocks, and at the end; of both stacks where there are two. */
-export function storedCaptures({ n_layers, encoder }: Pick<SpecSummary, 'n_layers' | 'encoder'>): string[] {
+/**
+ * Every pattern, the residual stream at each border of blocks, and at the end; of both stacks where there are two. Of an
+ * ONNX file what it has of these, hook by hook.
+ */
+export function storedCaptures(
+  { family, n_layers, encoder }: Pick<SpecSummary, 'family' | 'n_layers' | 'encoder'>,
+  hooks: readonly { readonly name: string }[],
+): string[] {
   const prefix = encoder ? 'decoder.' : ''
+  if (family === 'onnx')
+    return hooks
+      .map(({ name }) => name)
+      .filter(
+        (name) => /hook_(pattern|resid_pre)$/.test(name) || name === `blocks.${n_layers - 1}.hook_resid_post`,
+      )
   return [
     ...(encoder ? [`encoder.blocks.${encoder.n_layers - 1}.hook_resid_post`] : []),
     '*blocks.*.hook_pattern',

@@ -146,7 +146,7 @@ async function prepare(
   const writes = workspaceWrites(store)
   const layers = decoderOf(model.spec).layers.length
   const layer = Math.floor(layers / 2)
-  const capture = storedCaptures(specSummary(model.spec))
+  const capture = storedCaptures(specSummary(model.spec), model.hooks)
   // Where a decoder reads an encoder, both read the same ids.
   const both = model.spec.encoderDecoder ? { decoderIds: [ids] } : {}
   const zero = { hook: `${hookPrefix(model.spec)}blocks.${layer}.attn.hook_z`, head: 0, op: 'zero' } as const

@@ -1,4 +1,5 @@
 /** `headscope inspect MODEL`: what a checkpoint is, without running it. Costs its headers and one pass for the hash. */
+import { onnxFileOf } from '../../onnx/find.ts'
 import { command, UsageError } from '../command.ts'
 import { MODEL_OPTIONS } from '../options.ts'
 import type { Output } from '../output.ts'
@@ -32,6 +33,12 @@ export const inspect = command({
         import('../../checkpoint/non-finite.ts'),
       ])
     const chosen = await chooseModel(positionals[0]!, at, place)
+    const onnx = onnxFileOf(chosen.path)
+    if (onnx) {
+      const { inspectOnnx } = await import('../onnx-inspection.ts')
+      inspectOnnx(onnx, titleOf(chosen, at !== undefined), values.hooks, out)
+      return 0
+    }
     const found = inspectPath(chosen.path)
     const content = (await found.contentHash?.()) ?? null
     const warnings = [...found.warnings, ...(content ? nonFiniteWarnings(content) : [])]

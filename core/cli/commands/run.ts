@@ -161,7 +161,7 @@ async function compute(
     import('../prompts.ts'),
   ])
   const spec = specSummary(model.spec)
-  const usual = storedCaptures(spec)
+  const usual = storedCaptures(spec, model.hooks)
   const stored = toFile ? usual : [...usual, ...captured]
   const isStored = new Set(matchHooks(stored, names))
   const plan = {
