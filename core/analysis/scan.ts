@@ -48,6 +48,11 @@ export async function scanHeads(model: Model, options: ScanOptions = {}): Promis
       'bad-request',
       'These scores assume that a query sees only what is before it; this model is bidirectional.',
     )
+  if (spec.encoderDecoder)
+    throw new HeadscopeError(
+      'bad-request',
+      'These scores are defined on one text that repeats, and this model reads one with its encoder and another with its decoder; capture its patterns in a run instead.',
+    )
   const settings = settingsOf(model, options)
   const repeats = options.sequences ? givenRepeats(options.sequences) : randomRepeats(model, settings)
   const scores = scoresNamed(options.scores ?? DEFAULT_SCORES)

@@ -224,7 +224,7 @@ export function createHeadMethods({ analyses, models, version, engine, workspace
     prompts: readonly (readonly number[])[],
     { signal }: Call,
   ): Promise<number[]> {
-    const capture = storedCaptures(engine.summary(model))
+    const capture = storedCaptures(engine.summary(model), model.hooks)
     const runs: number[] = []
     for (const ids of prompts) {
       const plan = {
