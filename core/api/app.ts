@@ -12,6 +12,7 @@ import { foldersRoutes } from './folders.ts'
 import { generateRoutes } from './generate.ts'
 import { headJobsRoutes, headsRoutes } from './heads.ts'
 import { answerError, guard, securityHeaders } from './http.ts'
+import { benchRoutes, insideJobsRoutes, residualRoutes } from './inside.ts'
 import { jobsRoutes } from './jobs.ts'
 import { libraryRoutes } from './library.ts'
 import { modelsRoutes } from './models.ts'
@@ -50,6 +51,9 @@ export function createApp(deps: ApiDeps) {
     .route('/api/scans', scansRoutes(deps))
     .route('/api/heads', headsRoutes(deps))
     .route('/api/jobs', headJobsRoutes(deps))
+    .route('/api/residual', residualRoutes(deps))
+    .route('/api/bench', benchRoutes(deps))
+    .route('/api/jobs', insideJobsRoutes(deps))
     .route('/api/experiments', experimentsRoutes(deps))
     .route('/api/reproduce', reproduceRoutes(deps))
     .route('/api/jobs', jobsRoutes(deps))

@@ -15,6 +15,7 @@ import type { Metric } from '../run/metrics.ts'
 import type { Edit, Prediction, Provenance } from '../run/types.ts'
 
 export type * from './contract-heads.ts'
+export type * from './contract-inside.ts'
 
 export interface ApiError {
   readonly error: { readonly code: ErrorCode; readonly message: string }

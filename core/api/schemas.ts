@@ -4,7 +4,7 @@ import { z } from 'zod'
 const indices = z.union([z.int(), z.array(z.int()).max(100_000), z.string().max(64)])
 
 /** An edit as it may come over HTTP: every kind but raw values, which only a script can pass. */
-const edit = z.strictObject({
+export const edit = z.strictObject({
   hook: z.string().min(1, 'an edit names a hook').max(200),
   item: indices.optional(),
   head: indices.optional(),

@@ -12,7 +12,7 @@
  */
 import { differentiate, gradName } from '../../graph/gradients.ts'
 import { blockHook } from '../../graph/hook-names.ts'
-import { decoderOf } from '../../graph/model-spec.ts'
+import { decoderOf, type LayerSpec } from '../../graph/model-spec.ts'
 import type { Tensor } from '../../graph/tensor.ts'
 import { backward, type Gradients } from '../../run/backward.ts'
 import { runSegment, type Variant } from '../../run/engine.ts'
@@ -202,6 +202,20 @@ export async function backTo(
   const outputs = await runSegment(engine, layer, [gradName(input)], [], feeds, variant)
   const { data } = asFloats(outputs.get(gradName(input))!)
   return { data, rows: ids.length, width: model.spec.dModel }
+}
+
+/**
+ * What goes past the attention: ∂L/∂resid_mid in a serial block, ∂L/∂resid_post in a parallel one; where sums are
+ * normed, the gradient before the norm. With the paths of all heads (and the MLP's in a parallel block) it sums to
+ * ∂L/∂resid_pre.
+ */
+export function residualPath(block: BlockGradients, spec: LayerSpec): Rows {
+  return rowsOf(block.grads.get(blockHook(block.layer, residualHook(spec)))!)
+}
+
+/** The hook that `residualPath` reads. */
+export function residualHook({ parallel, norms }: LayerSpec): string {
+  return parallel ? 'hook_resid_post' : norms === 'sum' ? 'hook_attn_out' : 'hook_resid_mid'
 }
 
 /** Sum of two sets of rows. */

@@ -8,6 +8,7 @@ export {
   type HeadGradients,
   headGradients,
   type Path,
+  residualPath,
   toResidual,
 } from './gradients.ts'
 export { type HeadPlace, type HeadRun, headRun, type Rows } from './head-run.ts'

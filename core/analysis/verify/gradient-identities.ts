@@ -9,7 +9,7 @@
 import { blockHook } from '../../graph/hook-names.ts'
 import { decoderOf, type LayerSpec } from '../../graph/model-spec.ts'
 import type { Tensor } from '../../graph/tensor.ts'
-import type { BlockGradients } from '../first-principles/gradients.ts'
+import { type BlockGradients, residualHook } from '../first-principles/gradients.ts'
 import { type Check, difference, measured, notApplicable } from './check.ts'
 import type { Probe } from './probe.ts'
 
@@ -83,11 +83,7 @@ function overLargest(value: number, data: Float32Array): number {
 
 async function blockSum(probe: Probe, block: BlockGradients, layer: LayerSpec): Promise<number> {
   const name = (local: string) => blockHook(block.layer, local)
-  const through = layer.parallel
-    ? 'hook_resid_post'
-    : layer.norms === 'sum'
-      ? 'hook_attn_out'
-      : 'hook_resid_mid'
+  const through = residualHook(layer)
   const paths = [
     'attn.hook_rot_q',
     'attn.hook_rot_k',

@@ -32,6 +32,7 @@ import type { Engine, EngineModel } from './engine.ts'
 import { runExperiment } from './experiments.ts'
 import type { createHeadMethods } from './head-methods.ts'
 import { inductionView } from './induction.ts'
+import type { createInsideMethods } from './inside-methods.ts'
 import { cellKey } from './intervene.ts'
 import { createModelCache, type ModelCache } from './model-cache.ts'
 import type { Call } from './rpc.ts'
@@ -43,7 +44,9 @@ const OPEN_MODELS = 3
 /** Likeliest next tokens that a prediction shows. */
 const SHOWN = 10
 
-export type ComputeMethods = ReturnType<typeof createMethods> & ReturnType<typeof createHeadMethods>
+export type ComputeMethods = ReturnType<typeof createMethods> &
+  ReturnType<typeof createHeadMethods> &
+  ReturnType<typeof createInsideMethods>
 
 export interface MethodOptions {
   readonly threads?: number

@@ -9,6 +9,7 @@ import { openStore } from '../../store/capture-store.ts'
 import { specSummary } from '../spec-summary.ts'
 import type { Engine } from './engine.ts'
 import { createHeadMethods } from './head-methods.ts'
+import { createInsideMethods } from './inside-methods.ts'
 import { intervene } from './intervene.ts'
 import { createMethods, openModels } from './methods.ts'
 import { type MethodTable, serveMethods } from './rpc.ts'
@@ -44,6 +45,7 @@ function methods({ storePath, ...options }: WorkerData): MethodTable {
     return {
       ...createMethods(engine, workspace, options, models),
       ...createHeadMethods({ analyses: headscope, models, version, engine, workspace }),
+      ...createInsideMethods({ analyses: headscope, models }),
     }
   } catch (error) {
     const fail = () => {
