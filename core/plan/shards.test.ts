@@ -9,7 +9,7 @@ import { patch } from '../intervene/patch.ts'
 import { openModel } from '../run/model.ts'
 import { openStore } from '../store/capture-store.ts'
 import { readShard } from '../store/shard-store.ts'
-import { type CellValue, mergeShards, type PlanModel, parsePlan, runShard } from './index.ts'
+import { mergeShards, type PlanModel, parsePlan, runShard } from './index.ts'
 
 const MODELS = join(import.meta.dirname, '..', '..', 'models', 'induction-2l')
 const models: PlanModel[] = [
@@ -100,9 +100,9 @@ describe('shares of a plan', () => {
     const store = openStore(at('one.db'), { readonly: true })
     try {
       const [value] = cellsOf('one.db')
-      const { id: _, created, contentHash, ...scan } = store.latestScan(value!.checkpoint.contentHash)!
-      expect(scan).toEqual((value as { result: unknown }).result)
-      expect(contentHash).toBe(value!.checkpoint.contentHash)
+      const { id: _, created, contentHash, ...scan } = store.latestScan(value.checkpoint.contentHash)!
+      expect(scan).toEqual(value.result)
+      expect(contentHash).toBe(value.checkpoint.contentHash)
       expect(created).toBe('1970-01-01T00:00:00.000Z')
       expect(store.checkpoints()).toHaveLength(2)
     } finally {
@@ -113,7 +113,7 @@ describe('shares of a plan', () => {
   it('put sweeps among the experiments, as if the app had asked for them', () => {
     const store = openStore(at('one.db'), { readonly: true })
     try {
-      const [, ablated] = cellsOf('one.db') as { result: { cells: unknown[]; base: number } }[]
+      const [, ablated] = cellsOf('one.db')
       const found = store.listExperiments(['ablate', 'patch']).reverse()
       expect(found.map(({ kind, complete }) => [kind, complete])).toEqual([
         ['ablate', true],
@@ -122,8 +122,8 @@ describe('shares of a plan', () => {
         ['patch', true],
       ])
       const first = store.experiment(found[0]!.id)
-      expect(first.cellList.map(({ value }) => value)).toEqual(ablated!.result.cells)
-      expect(first.result).toMatchObject({ base: ablated!.result.base })
+      expect(first.cellList.map(({ value }) => value)).toEqual(ablated.result.cells)
+      expect(first.result).toMatchObject({ base: ablated.result.base })
       expect(first.plan).toMatchObject({
         request: { model: MODELS, prompt: { ids: A }, over: 'positions', kind: 'zero' },
         prompts: [A.map((id) => expect.objectContaining({ id }))],
@@ -133,21 +133,28 @@ describe('shares of a plan', () => {
     }
   })
 
-  it('split by layers give the values of the whole sweep', async () => {
+  it('split by layers give the values of the whole sweep, as one experiment', async () => {
     const split = parsePlan({ ...PLAN, models: ['induction-2l'], largest_cell: 1 })
     await runShard(split, models.slice(0, 1), at('split.db'))
-    const [, ablated] = cellsOf('one.db') as { result: { base: number; cells: object[] } }[]
-    const parts = (
-      cellsOf('split.db') as { kind: string; result: { base: number; cells: object[] } }[]
-    ).filter(({ kind }) => kind === 'ablate')
+    const [, ablated] = cellsOf('one.db')
+    // Cells of several layers share a batch, so a part rounds in other places than the whole.
+    const near = (cells: { value: number; delta: number }[]) =>
+      cells.map(({ value, delta, ...place }) => ({
+        ...place,
+        value: expect.closeTo(value, 4),
+        delta: expect.closeTo(delta, 4),
+      }))
+    const parts = cellsOf('split.db').filter(({ kind }) => kind === 'ablate')
     expect(parts).toHaveLength(2)
-    expect(parts.flatMap(({ result }) => result.cells)).toEqual(ablated!.result.cells)
-    for (const { result } of parts) expect(result.base).toBe(ablated!.result.base)
+    expect(parts.flatMap(({ result }) => result.cells)).toEqual(near(ablated.result.cells))
+    for (const { result } of parts) expect(result.base).toBe(ablated.result.base)
     const store = openStore(at('split.db'), { readonly: true })
     try {
       const [patched, whole] = store.listExperiments(['ablate', 'patch'])
       expect([patched!.complete, whole!.complete]).toEqual([true, true])
-      expect(store.experiment(whole!.id).cellList.map(({ value }) => value)).toEqual(ablated!.result.cells)
+      expect(store.experiment(whole!.id).cellList.map(({ value }) => value)).toEqual(
+        parts.flatMap(({ result }) => result.cells),
+      )
     } finally {
       store.close()
     }
@@ -235,10 +242,11 @@ describe('a file of something else is not written to', () => {
 })
 
 /** Values of a file's cells, in order. */
-function cellsOf(name: string): CellValue[] {
+// biome-ignore lint/suspicious/noExplicitAny: values are looked at field by field
+function cellsOf(name: string): any[] {
   const reads = readShard(at(name))
   try {
-    return reads.done().map((index) => reads.cell(index).value as CellValue)
+    return reads.done().map((index) => reads.cell(index).value)
   } finally {
     reads.close()
   }

@@ -79,6 +79,8 @@ export async function startBareApi() {
       newestScan: () => null,
       experiments: () => [],
       experiment: absent,
+      search: absent,
+      use: absent,
       sql: async () => {
         throw new TypeError('x is not a function')
       },

@@ -179,9 +179,9 @@ describe('questions', () => {
   it('folders, with those that can be opened marked', async () => {
     const listing = await (await client.api.folders.$get({ query: { path: paths.models } })).json()
     expect(listing.entries).toEqual([
-      { name: 'induction-2l', path: join(paths.models, 'induction-2l'), checkpoint: true },
-      { name: 'prose-4l', path: join(paths.models, 'prose-4l'), checkpoint: true },
-      { name: 'train', path: join(paths.models, 'train'), checkpoint: false },
+      { name: 'induction-2l', path: join(paths.models, 'induction-2l'), checkpoint: true, file: false },
+      { name: 'prose-4l', path: join(paths.models, 'prose-4l'), checkpoint: true, file: false },
+      { name: 'train', path: join(paths.models, 'train'), checkpoint: false, file: false },
     ])
     expect(listing.parent).toBe(paths.root)
   })

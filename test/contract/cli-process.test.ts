@@ -7,7 +7,20 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runsTypeScript } from '../../core/cli/find-node.mjs'
 import { type CommandLine, commandLine, LAUNCHER, ROOT } from '../support/command-line.ts'
 
-const COMMANDS = ['inspect', 'run', 'generate', 'scan', 'verify', 'sql', 'serve', 'bench']
+const COMMANDS = [
+  'inspect',
+  'run',
+  'generate',
+  'scan',
+  'verify',
+  'sweep',
+  'merge',
+  'store',
+  'cache',
+  'sql',
+  'serve',
+  'bench',
+]
 let folder: string
 let headscope: CommandLine
 
