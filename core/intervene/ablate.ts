@@ -21,7 +21,8 @@ import { collectCells, finiteOr, modeFor } from './collect.ts'
 import { estimateSweep, type SweepCell } from './sweep.ts'
 import type { AblationCell, Cell, SweepEstimate, SweepOptions } from './types.ts'
 
-export type AblateOver = 'heads' | 'mlps' | 'layers' | 'positions'
+/** `cross_heads`: the heads with which a decoder looks at what its encoder read. */
+export type AblateOver = 'heads' | 'cross_heads' | 'mlps' | 'layers' | 'positions'
 export type AblateKind = 'zero' | 'mean' | 'resample'
 
 export interface AblateOptions extends SweepOptions<AblationCell> {
@@ -91,13 +92,28 @@ interface Target {
 /** Every place of a sweep and the hooks whose values it replaces. */
 function placesOf(model: Model, over: AblateOver, length: number): Target[] {
   const { layers } = decoderOf(model.spec)
-  const written = (layer: number) => [blockHook(layer, 'hook_attn_out'), blockHook(layer, 'hook_mlp_out')]
+  const has = (local: string) => model.hooks.some(({ name }) => name === blockHook(0, local))
+  const cross = has('hook_cross_attn_out')
+  const written = (layer: number) =>
+    ['hook_attn_out', ...(cross ? ['hook_cross_attn_out'] : []), 'hook_mlp_out'].map((local) =>
+      blockHook(layer, local),
+    )
+  if (over === 'cross_heads' && !cross)
+    throw new HeadscopeError(
+      'bad-request',
+      'This model has no cross-attention, so there are no cross_heads; ablate over heads.',
+    )
   return layers.flatMap((spec, layer): Target[] => {
     switch (over) {
       case 'heads':
         return range(spec.nHeads).map((head) => ({
           key: { layer, head },
           hooks: [blockHook(layer, 'attn.hook_z')],
+        }))
+      case 'cross_heads':
+        return range(spec.nHeads).map((head) => ({
+          key: { layer, head },
+          hooks: [blockHook(layer, 'cross_attn.hook_z')],
         }))
       case 'mlps':
         return [{ key: { layer }, hooks: [blockHook(layer, 'hook_mlp_out')] }]
@@ -108,7 +124,7 @@ function placesOf(model: Model, over: AblateOver, length: number): Target[] {
       default:
         throw new HeadscopeError(
           'bad-request',
-          `"${String(over)}" is not something to ablate over; use heads, mlps, layers or positions.`,
+          `"${String(over)}" is not something to ablate over; use heads, cross_heads, mlps, layers or positions.`,
         )
     }
   })

@@ -10,11 +10,11 @@ import { blockHook } from '../graph/hook-names.ts'
 import { decoderOf, type LayerSpec } from '../graph/model-spec.ts'
 import type { Tensor } from '../graph/tensor.ts'
 import { backward, type Gradients } from '../run/backward.ts'
-import { type Metric, resolveMetric } from '../run/metrics.ts'
+import { type Metric, metricValue, resolveMetric } from '../run/metrics.ts'
 import type { Model } from '../run/model.ts'
 import { checkPrompts } from '../run/prompts.ts'
 import { keyEffects, queryEffects } from './attribute-softmax.ts'
-import { alignPrompts, captureHooks, requireCausal, sweepBase } from './base.ts'
+import { alignPrompts, captureRun, metricRows, requireCausal, sweepBase } from './base.ts'
 import { runSweep, type SweepCell } from './sweep.ts'
 import type { SweepOptions } from './types.ts'
 
@@ -73,7 +73,7 @@ export async function attribute(
   const engine = model.engine(options.mode)
   const layers = decoderOf(model.spec).layers
   const needed = new Set(layers.flatMap((_, layer) => sites.map((site) => blockHook(layer, LOCAL[site]))))
-  const source = await captureHooks(engine, clean, needed, options.signal)
+  const { captured: source, state } = await captureRun(engine, clean, needed, options.signal)
   const softmax = sites.some((site) => site === 'q' || site === 'k')
   const corruptBase = metric.kind === 'kl' ? await sweepBase(engine, corrupt, metric, options.signal) : null
   const gradientsOf = (drop: number | null) =>
@@ -93,10 +93,10 @@ export async function attribute(
   let cells = estimates(model, sites, source, gradients)
   if (options.gradDrop) cells = await withGradDrop(model, sites, source, cells, gradientsOf, options)
   const verified = options.verify ? await verifyLargest(model, corrupt, source, cells, options) : cells
-  const cleanBase = await sweepBase(engine, clean, metric, options.signal)
+  const cleanRows = await metricRows(engine, state, metric)
   options.onCells?.(verified)
   return {
-    clean: cleanBase.value,
+    clean: metricValue(metric, cleanRows, corruptBase?.rows ?? null),
     corrupt: gradients.value,
     cells: verified,
     trust: trustIn(verified),

@@ -42,8 +42,18 @@ export async function captureHooks(
   hooks: ReadonlySet<string>,
   signal?: AbortSignal,
 ): Promise<Map<string, Tensor>> {
+  return (await captureRun(engine, ids, hooks, signal)).captured
+}
+
+/** The same with the last state, so that a metric of that run needs no second pass. */
+export async function captureRun(
+  engine: Engine,
+  ids: readonly number[],
+  hooks: ReadonlySet<string>,
+  signal?: AbortSignal,
+): Promise<{ captured: Map<string, Tensor>; state: State }> {
   const captured = new Map<string, Tensor>()
-  await runPass(engine, {
+  const { state } = await runPass(engine, {
     ids: [ids],
     lengths: [ids.length],
     start: 0,
@@ -55,7 +65,7 @@ export async function captureHooks(
       captured.set(hook.name, tensor)
     },
   })
-  return captured
+  return { captured, state }
 }
 
 /** Logits of the metric's rows of a one-item state that holds rows 0 … . */
@@ -70,7 +80,7 @@ export function requireOneStack(model: Model, what: string): void {
   if (!model.spec.encoderDecoder) return
   throw new HeadscopeError(
     'bad-request',
-    `${what} goes over the layers of one stack, and this model has two; edit its hooks (encoder.…, decoder.…) in a run instead.`,
+    `${what} goes over the layers of one stack, and this model has two; give the encoder's text first (model.reading), or edit its hooks (encoder.…, decoder.…) in a run.`,
   )
 }
 

@@ -7,10 +7,10 @@ import { HeadscopeError } from '../errors.ts'
 import { blockHook } from '../graph/hook-names.ts'
 import { decoderOf } from '../graph/model-spec.ts'
 import type { Dense } from '../run/dense.ts'
-import { type Metric, resolveMetric } from '../run/metrics.ts'
+import { type Metric, metricValue, resolveMetric } from '../run/metrics.ts'
 import type { Model } from '../run/model.ts'
 import { checkPrompts } from '../run/prompts.ts'
-import { alignPrompts, captureHooks, requireCausal, sweepBase } from './base.ts'
+import { alignPrompts, captureRun, metricRows, requireCausal, sweepBase } from './base.ts'
 import { collectCells, finiteOr, modeFor } from './collect.ts'
 import { estimateSweep, type SweepCell } from './sweep.ts'
 import type { Cell, PatchCell, SweepEstimate, SweepOptions } from './types.ts'
@@ -25,6 +25,9 @@ export const PATCH_SITES = {
   k: 'attn.hook_rot_k',
   v: 'attn.hook_v',
   pattern: 'attn.hook_pattern',
+  cross_attn_out: 'hook_cross_attn_out',
+  cross_z: 'cross_attn.hook_z',
+  cross_pattern: 'cross_attn.hook_pattern',
 } as const
 
 export type PatchSite = keyof typeof PATCH_SITES
@@ -71,19 +74,18 @@ export async function patch(
   const warnings = checkPrompts([clean, corrupt], model.spec)
   const differing = alignPrompts(clean, corrupt)
   const metric = resolveMetric(options.metric, [clean], model.spec.dVocab, model.tokenizer)
-  const by = options.by ?? (site === 'z' || site === 'pattern' ? 'layer,head' : 'layer,pos')
+  const by = options.by ?? (/(z|pattern)$/.test(site) ? 'layer,head' : 'layer,pos')
   const places = placesOf(model, site, by, clean.length)
   const engine = model.engine(options.mode ?? modeFor(places.length))
   const hooks = new Map(engine.hooks.map((hook) => [hook.name, hook]))
   const [into, from] = direction === 'denoise' ? [corrupt, clean] : [clean, corrupt]
   const wanted = new Set(places.map((place) => blockHook(place.layer, PATCH_SITES[site])))
-  const source = await captureHooks(engine, from, wanted, options.signal)
   const base = await sweepBase(engine, into, metric, options.signal)
-  const other = await sweepBase(engine, from, metric, options.signal)
+  const { captured: source, state } = await captureRun(engine, from, wanted, options.signal)
+  // kl is measured from the run that is patched, at both ends.
+  const other = metricValue(metric, await metricRows(engine, state, metric), base.rows)
   const ends =
-    direction === 'denoise'
-      ? { clean: other.value, corrupt: base.value }
-      : { clean: base.value, corrupt: other.value }
+    direction === 'denoise' ? { clean: other, corrupt: base.value } : { clean: base.value, corrupt: other }
   const span = ends.clean - ends.corrupt
   const tiny = Math.abs(span) <= SMALL_DENOMINATOR * Math.max(Math.abs(ends.clean), Math.abs(ends.corrupt))
   if (tiny)
@@ -125,7 +127,12 @@ function placesOf(model: Model, site: PatchSite, by: PatchBy, length: number): P
       'bad-edit',
       `"${site}" is not a site; use ${Object.keys(PATCH_SITES).join(', ')}.`,
     )
-  const headed = site === 'z' || site === 'q' || site === 'k' || site === 'v' || site === 'pattern'
+  if (!model.hooks.some(({ name }) => name === blockHook(0, PATCH_SITES[site])))
+    throw new HeadscopeError(
+      'bad-edit',
+      `This model has no ${PATCH_SITES[site]}, so it has no site ${site}; use another.`,
+    )
+  const headed = !site.endsWith('_out') && site !== 'resid_pre'
   if (by !== 'layer,pos' && by !== 'layer,head')
     throw new HeadscopeError('bad-edit', `"${String(by)}" is not a sweep; use layer,pos or layer,head.`)
   if (by === 'layer,head' && !headed)
