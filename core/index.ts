@@ -67,6 +67,8 @@ export {
 export * from './checkpoint/index.ts'
 export * from './compare/index.ts'
 export { type ErrorCode, HeadscopeError, isCancelled, sentence } from './errors.ts'
+export { type Exported, exportStored } from './exchange/export.ts'
+export { type ImportedRun, importCapture, readCapture } from './exchange/import.ts'
 export { familyNames } from './families/index.ts'
 export { blockHook, headName, parseHook } from './graph/hook-names.ts'
 export type { ModelSpec } from './graph/model-spec.ts'

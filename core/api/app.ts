@@ -7,6 +7,7 @@ import { bodyLimit } from 'hono/body-limit'
 import { HeadscopeError } from '../errors.ts'
 import { aboutRoutes } from './about.ts'
 import type { ApiDeps } from './deps.ts'
+import { exchangeRoutes, importJobsRoutes } from './exchange.ts'
 import { experimentsRoutes, reproduceRoutes } from './experiments.ts'
 import { foldersRoutes } from './folders.ts'
 import { generateRoutes } from './generate.ts'
@@ -54,6 +55,8 @@ export function createApp(deps: ApiDeps) {
     .route('/api/residual', residualRoutes(deps))
     .route('/api/bench', benchRoutes(deps))
     .route('/api/jobs', insideJobsRoutes(deps))
+    .route('/api/exchange', exchangeRoutes(deps))
+    .route('/api/jobs', importJobsRoutes(deps))
     .route('/api/experiments', experimentsRoutes(deps))
     .route('/api/reproduce', reproduceRoutes(deps))
     .route('/api/jobs', jobsRoutes(deps))

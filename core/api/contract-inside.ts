@@ -139,6 +139,25 @@ export interface PairsReply {
   readonly words: Readonly<Record<number, TokenView>>
 }
 
+/** GET /api/exchange?what=&format=: a run (12) or experiment:3 as a file to download. */
+export interface ExportRequest {
+  readonly what: string
+  readonly format: 'safetensors' | 'npz' | 'csv' | 'json'
+}
+
+/** POST /api/jobs/import: a capture made elsewhere becomes a stored run. Job result: ImportReply. */
+export interface ImportRequest {
+  readonly model: string
+  /** Absolute path of a safetensors file. */
+  readonly file: string
+}
+export interface ImportReply {
+  readonly run: number
+  readonly hooks: readonly string[]
+  readonly prompts: number
+  readonly warnings: readonly string[]
+}
+
 /** One head of one prompt. */
 export interface HeadInput {
   readonly model: string

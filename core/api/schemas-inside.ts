@@ -78,3 +78,8 @@ export const benchEditBody = z.strictObject({
 export const basisBody = z.strictObject({ ...head, seed: z.int().min(0).max(0xffffffff).optional() })
 export const headGradientsBody = z.strictObject({ ...head, metric, parameters: z.boolean().optional() })
 export const nudgeBody = z.strictObject({ ...head, query: index, key: index, epsilon: z.number(), metric })
+export const exportQuery = z.object({
+  what: z.string().min(1).max(100),
+  format: z.enum(['safetensors', 'npz', 'csv', 'json']),
+})
+export const importBody = z.strictObject({ model, file: z.string().min(1).max(4096) })

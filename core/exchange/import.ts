@@ -12,6 +12,7 @@ import type { Model } from '../run/model.ts'
 import { checkPrompts } from '../run/prompts.ts'
 import type { Prediction, Provenance } from '../run/types.ts'
 import { versions } from '../run/versions.ts'
+import type { Store } from '../store/capture-store.ts'
 
 export interface ImportedRun {
   readonly ids: readonly (readonly number[])[]
@@ -92,6 +93,45 @@ export function readCapture(model: Model, file: string): ImportedRun {
       dtype: 'f32',
     },
     warnings,
+  }
+}
+
+/**
+ * Reads a capture and keeps it as a run of the store; the run's number. `spec` is the model's summary that runs carry.
+ * When anything fails, nothing of it stays. Throws as `readCapture`, and what the store throws.
+ */
+export async function importCapture(
+  store: Pick<Store, 'beginRun'>,
+  model: Model,
+  file: string,
+  spec: unknown,
+): Promise<{
+  readonly run: number
+  readonly hooks: readonly string[]
+  readonly prompts: number
+  readonly warnings: readonly string[]
+}> {
+  const capture = readCapture(model, file)
+  const { hash } = await model.contentHash()
+  const { tokenizer } = model
+  const writer = store.beginRun({
+    provenance: capture.provenance,
+    spec,
+    items: capture.ids.map((ids) => ({ ids, ...(tokenizer ? { tokens: tokenizer.view(ids) } : {}) })),
+    warnings: capture.warnings,
+  })
+  try {
+    for (const [hook, tensor] of capture.tensors) writer.write(hook, tensor)
+    const run = writer.complete({ items: capture.items, contentHash: hash })
+    return {
+      run,
+      hooks: [...capture.tensors.keys()],
+      prompts: capture.ids.length,
+      warnings: capture.warnings,
+    }
+  } catch (error) {
+    writer.abort()
+    throw error
   }
 }
 

@@ -1,6 +1,8 @@
 /** Inside the model over HTTP: residual stream, weights, and a head on the bench, on bundled checkpoints. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { PairsReply, WeightsReply } from '../../core/api/contract.ts'
+import type { ImportReply, PairsReply, WeightsReply } from '../../core/api/contract.ts'
 import { type Api, errorOf, MODEL, startApi } from './api-setup.ts'
 
 let api: Api
@@ -144,4 +146,23 @@ test('accounting beside GPT-3', async () => {
   expect(reply.gpt3.counts.all).toBe(174_588_899_328)
   expect(reply.model.counts).toMatchObject({ attention: 131_072, unembedding: 0 })
   expect(await errorOf(api.raw('/api/bench/accounting'))).toMatchObject({ status: 400 })
+})
+
+test('a run goes out as a file and comes back as a run', async () => {
+  const { run } = await api.resultOf<{ run: number }>(
+    api.client.api.jobs.run.$post({ json: { model: MODEL, prompt } }),
+  )
+  const response = await api.raw(`/api/exchange?what=${run}&format=safetensors`)
+  expect(response.headers.get('content-disposition')).toContain(`${run}.safetensors`)
+  const file = join(api.folder, 'run.safetensors')
+  writeFileSync(file, Buffer.from(await response.arrayBuffer()))
+  const back = await api.resultOf<ImportReply>(
+    api.client.api.jobs.import.$post({ json: { model: MODEL, file } }),
+  )
+  expect(back.run).not.toBe(run)
+  expect(back.hooks).toContain('blocks.1.attn.hook_pattern')
+  const detail = await (await api.raw(`/api/runs/${back.run}`)).json()
+  expect(detail.views.map(({ id }: { id: number }) => id)).toEqual(prompt.ids)
+  expect(await errorOf(api.raw('/api/exchange?what=99&format=json'))).toMatchObject({ status: 404 })
+  expect(await errorOf(api.raw(`/api/exchange?what=${run}&format=exe`))).toMatchObject({ status: 400 })
 })

@@ -29,6 +29,7 @@ import type {
   SweepNews,
 } from '../contract.ts'
 import type { Engine, EngineModel } from './engine.ts'
+import type { createExchangeMethods } from './exchange-methods.ts'
 import { runExperiment } from './experiments.ts'
 import type { createHeadMethods } from './head-methods.ts'
 import { inductionView } from './induction.ts'
@@ -46,6 +47,7 @@ const SHOWN = 10
 
 export type ComputeMethods = ReturnType<typeof createMethods> &
   ReturnType<typeof createHeadMethods> &
+  ReturnType<typeof createExchangeMethods> &
   ReturnType<typeof createInsideMethods>
 
 export interface MethodOptions {

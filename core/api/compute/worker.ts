@@ -8,6 +8,7 @@ import { versions } from '../../run/versions.ts'
 import { openStore } from '../../store/capture-store.ts'
 import { specSummary } from '../spec-summary.ts'
 import type { Engine } from './engine.ts'
+import { createExchangeMethods } from './exchange-methods.ts'
 import { createHeadMethods } from './head-methods.ts'
 import { createInsideMethods } from './inside-methods.ts'
 import { intervene } from './intervene.ts'
@@ -39,13 +40,15 @@ const engine: Engine<headscope.Model> = {
 
 function methods({ storePath, ...options }: WorkerData): MethodTable {
   try {
-    const workspace = workspaceWrites(openStore(storePath))
+    const store = openStore(storePath)
+    const workspace = workspaceWrites(store)
     const models = openModels(engine, options)
     const version = versions.headscope
     return {
       ...createMethods(engine, workspace, options, models),
       ...createHeadMethods({ analyses: headscope, models, version, engine, workspace }),
       ...createInsideMethods({ analyses: headscope, models }),
+      ...createExchangeMethods({ analyses: headscope, models, engine, store }),
     }
   } catch (error) {
     const fail = () => {

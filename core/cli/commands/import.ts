@@ -27,8 +27,8 @@ export const importCapture = command({
       { storePath },
       { openStore },
       facts,
-      { viewsOf },
-      { readCapture },
+
+      { importCapture: importing },
       { specSummary },
     ] = await Promise.all([
       import('../models.ts'),
@@ -36,41 +36,27 @@ export const importCapture = command({
       import('../store.ts'),
       import('../../store/capture-store.ts'),
       import('../model-facts.ts'),
-      import('../prompts.ts'),
       import('../../exchange/import.ts'),
       import('../../api/spec-summary.ts'),
     ])
     const chosen = await chooseModel(values.model, values.at, place)
     const model = await openChosen(chosen, values, call)
     try {
-      const capture = readCapture(model, positionals[0]!)
-      const { model: known, warnings } = await facts.modelFacts(model, chosen)
       const path = storePath({ store: values.store, 'no-store': false })!
       const store = openStore(path)
-      let run: number
+      let done: Awaited<ReturnType<typeof importing>>
       try {
-        const writer = store.beginRun({
-          provenance: capture.provenance,
-          spec: specSummary(model.spec),
-          items: capture.ids.map((ids) => ({ ids, tokens: viewsOf(model, ids) })),
-          warnings: capture.warnings,
-        })
-        try {
-          for (const [hook, tensor] of capture.tensors) writer.write(hook, tensor)
-          run = writer.complete({ items: capture.items, contentHash: known.hash })
-        } catch (error) {
-          writer.abort()
-          throw error
-        }
+        done = await importing(store, model, positionals[0]!, specSummary(model.spec))
       } finally {
         store.close()
       }
-      const all = [...warnings, ...capture.warnings]
-      const hooks = [...capture.tensors.keys()]
+      const { run, hooks, prompts } = done
+      const { model: known, warnings } = await facts.modelFacts(model, chosen)
+      const all = [...warnings, ...done.warnings]
       if (out.json)
         out.document({ model: known, run, hooks, store: path, file: resolve(positionals[0]!), warnings: all })
       else {
-        out.line(`${hooks.length} hooks of ${capture.ids.length} prompts stored as run ${run} in ${path}`)
+        out.line(`${hooks.length} hooks of ${prompts} prompts stored as run ${run} in ${path}`)
         out.warn(all)
       }
       return 0
