@@ -97,7 +97,7 @@ const ends = z.array(z.string().min(1).max(100)).min(1, 'name at least one').max
 export const ablateBody = z.strictObject({
   model,
   prompt,
-  over: z.enum(['heads', 'mlps', 'layers', 'positions']),
+  over: z.enum(['heads', 'cross_heads', 'mlps', 'layers', 'positions']),
   kind: z.enum(['zero', 'mean', 'resample']),
   metric,
   reference: z.array(prompt).max(100_000).optional(),
@@ -106,7 +106,19 @@ export const ablateBody = z.strictObject({
 })
 export const patchBody = z.strictObject({
   ...pair,
-  site: z.enum(['resid_pre', 'attn_out', 'mlp_out', 'z', 'q', 'k', 'v', 'pattern']),
+  site: z.enum([
+    'resid_pre',
+    'attn_out',
+    'mlp_out',
+    'z',
+    'q',
+    'k',
+    'v',
+    'pattern',
+    'cross_attn_out',
+    'cross_z',
+    'cross_pattern',
+  ]),
   by: z.enum(['layer,pos', 'layer,head']).optional(),
   direction: z.enum(['denoise', 'noise']).optional(),
 })

@@ -104,7 +104,7 @@ function chatPrompt({ tokenizer, checkpoint }: Model, given: Given): Prompt {
 }
 
 /** "5,9,9,2" → numbers; the engine says whether they are ids of its vocabulary. */
-function idList(text: string, option = '--ids'): number[] {
+export function idList(text: string, option = '--ids'): number[] {
   const parts = text
     .trim()
     .split(/[\s,]+/)

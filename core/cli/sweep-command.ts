@@ -141,6 +141,20 @@ export async function onePrompt(values: PromptValues, name: string): Promise<Pro
   return all[0]!
 }
 
+/** The decoder's own text of a sweep's prompt. Throws UsageError where there are several. */
+export async function decoderInput(values: {
+  readonly 'decoder-text': readonly string[]
+  readonly 'decoder-ids': readonly string[]
+}): Promise<Pick<PromptInput, 'decoder'>> {
+  const { 'decoder-text': texts, 'decoder-ids': lists } = values
+  if (texts.length + lists.length > 1)
+    throw new UsageError('give one decoder text, or one list of decoder ids')
+  if (texts[0] !== undefined) return { decoder: { text: texts[0] } }
+  if (lists[0] === undefined) return {}
+  const { idList } = await import('./prompts.ts')
+  return { decoder: { ids: idList(lists[0], '--decoder-ids') } }
+}
+
 /** The clean and the corrupt prompt. */
 export async function givenPair(
   values: {

@@ -60,6 +60,8 @@ export interface FamilyModel extends StackModel {
   /** The embedding, and the tensor of an unembedding of its own: which one is used is decided on the file. */
   readonly head: { readonly embedding: string; readonly own: string; readonly tie: boolean }
   readonly encoder?: EncoderModel
+  /** The blocks read what an encoder handed over, and the encoder itself is not a part of this model. */
+  readonly readsMemory?: true
   /** The last residual → logits; `matrix` is the tensor decided on. */
   unembed(g: Builder, resid: Value, matrix: string): Value
 }

@@ -3,10 +3,13 @@
  * the forward pass are kept while they fit the budget (1 GB by default); blocks that did not fit are recomputed inside
  * their backward graph. Cost: about two forwards, three where recomputed.
  */
+
+import type { Graph } from '../graph/builder.ts'
 import { MEMORY } from '../graph/cross-attention.ts'
 import { differentiate, gradName, onSaved, savedName, withSaved } from '../graph/gradients.ts'
 import { matchHooks, UNEMBED_OUT } from '../graph/hook-names.ts'
 import { encoderOf, hookPrefix } from '../graph/model-spec.ts'
+import type { EditSlot } from '../graph/splice.ts'
 import { sizeOf, type Tensor } from '../graph/tensor.ts'
 import { type Dense, slice } from './dense.ts'
 import type { ResolvedEdit } from './edits.ts'
@@ -15,7 +18,7 @@ import { type MetricRows, metricGradient, metricValue, type ResolvedMetric } fro
 import { clearPadding, lengthsBySequence } from './padding.ts'
 import { editInputs, runPass, type Saving, type State, throwIfCancelled } from './pass.ts'
 import { createPassFeeds } from './pass-feeds.ts'
-import { batchOf, checkBatch, rightPad, sourceOf } from './prompts.ts'
+import { batchOf, checkBatch, rightPad, sourceLengthsOf, sourceOf } from './prompts.ts'
 import {
   encoderStage,
   type HookInfo,
@@ -73,10 +76,7 @@ export async function backward(
   const ids = rightPad(batch.main)
   const rows = ids[0]!.length
   const lengths = batch.main.map((row) => row.length)
-  const lengthsOf = lengthsBySequence(
-    lengths,
-    batch.source?.map((row) => row.length),
-  )
+  const lengthsOf = lengthsBySequence(lengths, sourceLengthsOf(engine, batch))
   const plan = createPlan(engine, wanted, edits, request.saveBudget ?? 1e9)
   const captures = new Map<string, Tensor>()
   const common = { ids, lengths, start: 0, total: rows, tokenTypes: request.tokenTypes }
@@ -157,6 +157,22 @@ function sum(a: Dense | null, b: Dense | undefined): Dense | null {
   return { data: a.data.map((value, i) => value + b.data[i]!), shape: a.shape }
 }
 
+/** How a block runs backwards: making it costs a few milliseconds, so it is made once per kind of request. */
+interface BlockPlan {
+  readonly path: readonly string[]
+  readonly slots: readonly EditSlot[]
+  readonly hooks: readonly HookInfo[]
+  readonly outputs: readonly string[]
+  /** Forward and backward; the backward half; what it reads of the forward one. */
+  readonly both: Graph
+  readonly half: Graph
+  readonly saved: readonly string[]
+  readonly stateInputs: readonly string[]
+}
+const PLANS = new WeakMap<Engine, Map<string, BlockPlan>>()
+/** A model of a hundred blocks under a few kinds of requests. */
+const MOST_PLANS = 1000
+
 /** Which blocks keep what, and how each runs backwards. */
 function createPlan(
   engine: Engine,
@@ -168,12 +184,24 @@ function createPlan(
   const kept = new Map<Segment, Map<string, Feed>>()
   let left = budget
 
-  /** The backward graph of a block and the forward values that it reads. */
-  const planOf = (segment: Segment) => {
+  /** The backward graph of a block and the forward values that it reads; kept with the engine. */
+  const planOf = (segment: Segment): BlockPlan => {
+    const { slots } = editInputs(edits, segment, { start: 0, rows: 0, keys: 0 })
+    const hooks = engine.hooks.filter((hook) => hook.segment === segment && wanted.has(hook.name))
+    const named = slots.map((slot) => `${slot.kind}:${slot.hook}`).join()
+    const key = `${segment}|${named}|${hooks.map((hook) => hook.name).join()}`
+    const plans = PLANS.get(engine) ?? new Map<string, BlockPlan>()
+    PLANS.set(engine, plans)
+    const known = plans.get(key) ?? makePlan(segment, slots, hooks)
+    if (plans.size >= MOST_PLANS) plans.clear()
+    plans.set(key, known)
+    return known
+  }
+
+  const makePlan = (segment: Segment, slots: EditSlot[], hooks: HookInfo[]) => {
     const { layer } = placeOf(spec, segment)
     const prefix = isEncoder(segment) ? 'encoder.' : hookPrefix(spec)
     const path = onPath(wanted, `${prefix}blocks.${layer}.`)
-    const { slots } = editInputs(edits, segment, { start: 0, rows: 0, keys: 0 })
     const forward = segmentGraph(engine, segment, slots, path)
     const stack = isEncoder(segment) ? engine.model.encoder! : engine.model
     const parts = Object.keys(stack.state)
@@ -181,7 +209,6 @@ function createPlan(
       stateInput,
     )
     const both = differentiate(forward, layerOf(spec, segment), parts, stateInputs)
-    const hooks = engine.hooks.filter((hook) => hook.segment === segment && wanted.has(hook.name))
     const outputs = [
       ...stateInputs.filter((input) => both.graph.results.has(gradName(input))),
       ...hooks.filter((hook) => both.reached.has(hook.name)).map((hook) => hook.name),

@@ -2,6 +2,7 @@
 import type { Tokenizer } from '../checkpoint/types.ts'
 import { HeadscopeError } from '../errors.ts'
 import type { ModelSpec } from '../graph/model-spec.ts'
+import { plainIds } from './plain-ids.ts'
 
 /**
  * The decoder's ids for a text: the start token and the text's own tokens, without what the tokenizer puts around an
@@ -23,10 +24,5 @@ export function decoderPrompt(
       'bad-prompt',
       "This checkpoint has no tokenizer, so the decoder's text cannot be read; give its token ids.",
     )
-  const { specialIds } = model.tokenizer
-  const ids = model.tokenizer.encode(text, { bos: 'no', specials: 'text' })
-  const own = (id: number | undefined) => id !== undefined && specialIds.has(id)
-  while (own(ids[0])) ids.shift()
-  while (own(ids.at(-1))) ids.pop()
-  return [encoderDecoder.start, ...ids]
+  return [encoderDecoder.start, ...plainIds(model.tokenizer, text)]
 }

@@ -4,6 +4,8 @@ import type { FamilyModel } from '../families/family.ts'
 import type { Graph } from '../graph/builder.ts'
 import { encode } from '../graph/encode.ts'
 import { type EditSlot, splice } from '../graph/splice.ts'
+import type { Dense } from './dense.ts'
+import type { Source } from './pass.ts'
 import { buildSegment, type HookInfo, type Segment } from './segments.ts'
 import type { Feed, FetchedTensor, SessionPool } from './session.ts'
 
@@ -14,6 +16,8 @@ export interface Engine {
   readonly weights: WeightFiles
   readonly pool: SessionPool
   readonly hooks: readonly HookInfo[]
+  /** What an encoder handed over for the one text that every run of this engine reads (reading.ts). */
+  readonly reads?: Source & { readonly memory: Dense }
   /** Scores of one block, in bytes, above which it runs in chunks of query rows. */
   readonly scoreBudget: number
   /** Text to ids, for the corpus of a mean. Throws `bad-prompt` without a tokenizer. */

@@ -14,7 +14,7 @@ import { type ResolvedEdit, resolveEdits } from './edits.ts'
 import type { Engine } from './engine.ts'
 import { type KeyValues, runPass } from './pass.ts'
 import { logitsOf } from './predictions.ts'
-import { type Batch, batchOf, checkBatch, sourceOf } from './prompts.ts'
+import { type Batch, batchOf, checkBatch, sourceLengthsOf, sourceOf } from './prompts.ts'
 import { sameTable } from './rope-tables.ts'
 import { checkSampling, sample } from './sampling.ts'
 import type { RunOptions } from './types.ts'
@@ -116,7 +116,7 @@ function resolve(engine: Engine, batch: Batch, total: number, options: GenerateO
     spec: engine.model.spec,
     hooks: engine.hooks,
     lengths: [batch.main[0]!.length],
-    sourceLengths: batch.source?.map((ids) => ids.length),
+    sourceLengths: sourceLengthsOf(engine, batch),
     total,
     source: createSources(engine, batch, options),
   })

@@ -15,7 +15,7 @@ import { firstNonFinite } from './non-finite.ts'
 import { clearPadding, lengthsBySequence } from './padding.ts'
 import { runPass, throwIfCancelled } from './pass.ts'
 import { runUnembed } from './predictions.ts'
-import { batchOf, checkBatch, checkTokenTypes, rightPad, sourceOf } from './prompts.ts'
+import { batchOf, checkBatch, checkTokenTypes, rightPad, sourceLengthsOf, sourceOf } from './prompts.ts'
 import type { HookInfo } from './segments.ts'
 import type { Prediction, Provenance, Run, RunItem, RunOptions } from './types.ts'
 
@@ -35,7 +35,7 @@ export async function hookedRun(
   const matched = matchHooks(options.capture ?? [], names)
   const wanted = new Set(matched.map((name) => (name === LOGITS ? UNEMBED_OUT : name)))
   const lengths = batch.main.map((ids) => ids.length)
-  const sourceLengths = batch.source?.map((ids) => ids.length)
+  const sourceLengths = sourceLengthsOf(engine, batch)
   const edits = await resolveEdits(options.edits ?? [], {
     spec,
     hooks: engine.hooks,
@@ -95,6 +95,7 @@ export async function hookedRun(
     items: batch.main.map((row, item) => ({
       ...runItem(row, reply.predictions[item] ?? []),
       ...(batch.source ? { source: batch.source[item]! } : {}),
+      ...(engine.reads ? { source: engine.reads.ids[0]! } : {}),
     })),
     provenance: { ...provenance, capture: options.capture ?? [], edits: options.edits ?? [] },
     warnings,

@@ -4,6 +4,7 @@
  */
 import type { Tokenizer } from '../checkpoint/types.ts'
 import { HeadscopeError } from '../errors.ts'
+import { plainIds } from './plain-ids.ts'
 
 export interface Metric {
   readonly kind: 'logit_diff' | 'logit' | 'logprob' | 'prob' | 'loss' | 'kl'
@@ -186,7 +187,7 @@ function tokenId(
       'bad-edit',
       `This checkpoint has no tokenizer, so the ${name} "${value}" cannot be read; give its id.`,
     )
-  const ids = tokenizer.encode(value, { bos: 'no' })
+  const ids = plainIds(tokenizer, value)
   if (ids.length === 1) return ids[0]!
   const parts = tokenizer.view(ids).map((view) => view.text)
   throw new HeadscopeError(

@@ -23,6 +23,7 @@ import type { Engine } from './engine.ts'
 import { type Generated, type GenerateOptions, generate } from './generate.ts'
 import { hookedRun } from './hooked-run.ts'
 import { countParameters, type ParameterCount } from './parameters.ts'
+import { readingModel } from './reading.ts'
 import { type HookInfo, listHooks } from './segments.ts'
 import { createSessionPool, type SessionMode } from './session.ts'
 import type { Run, RunOptions } from './types.ts'
@@ -61,6 +62,12 @@ export interface Model {
   /** One pass over one prompt or a batch. */
   run(ids: readonly number[] | readonly (readonly number[])[], options?: RunOptions): Promise<Run>
   generate(ids: readonly number[], options?: GenerateOptions): Promise<Generated>
+  /**
+   * Where a decoder reads an encoder: the decoder alone, as a model of one stack that reads this one text. Its hooks
+   * are `blocks.…`, and what goes over the layers and heads of a stack (ablation, patching, attribution) works on it.
+   * Costs one pass of the encoder. Throws `bad-request` for a model without an encoder.
+   */
+  reading(source: readonly number[]): Promise<Model>
   /** A tensor of the weights by canonical name, as float32. */
   weight(name: string): Float32Array
   /** The machinery below, for analyses and interventions. `sweep` repacks weights: for long sweeps only. */
@@ -110,6 +117,15 @@ export async function openModel(path: string, options: OpenOptions = {}): Promis
   const vocabulary = checkpoint.tokenizer ? checkVocab(checkpoint.tokenizer, spec.dVocab) : null
   const { tokenizer } = checkpoint
 
+  const provenance = () => ({
+    modelPath: checkpoint.path,
+    modelName: checkpoint.name,
+    family: spec.family,
+    contentHash: known,
+    versions,
+    device,
+    dtype: 'f32' as const,
+  })
   const opened: Model = {
     path: checkpoint.path,
     name: checkpoint.name,
@@ -133,17 +149,10 @@ export async function openModel(path: string, options: OpenOptions = {}): Promis
     contentHash: hash,
     async run(ids, run = {}) {
       const prompts = typeof ids[0] === 'number' || ids.length === 0 ? [ids as readonly number[]] : ids
-      return hookedRun(opened.engine(), prompts as readonly (readonly number[])[], run, {
-        modelPath: opened.path,
-        modelName: opened.name,
-        family: spec.family,
-        contentHash: known,
-        versions,
-        device,
-        dtype: 'f32',
-      })
+      return hookedRun(opened.engine(), prompts as readonly (readonly number[])[], run, provenance())
     },
     generate: (ids, generation) => generate(opened.engine(), ids, generation),
+    reading: (source) => readingModel(opened, source, provenance),
     weight(name) {
       const entry = bound.tensors.get(name)
       if (!entry) throw new HeadscopeError('bad-request', `This model has no tensor ${name}.`)

@@ -138,6 +138,7 @@ export async function openOnnx(path: string, options: OpenOptions = {}): Promise
         dtype: 'f32',
       }))
     },
+    reading: () => Promise.reject(reason('it has no encoder of ours')),
     generate: () => Promise.reject(reason('it is not continued token by token')),
     weight() {
       throw reason('its weights have no names of ours')

@@ -12,6 +12,7 @@ import { createAssembly } from './assemble.ts'
 import { type Dense, type Window, windowed } from './dense.ts'
 import type { ResolvedEdit } from './edits.ts'
 import { type Engine, runSegment, type Variant } from './engine.ts'
+import { createDropCounter } from './large-arrays.ts'
 import { createPassFeeds, type PassFeeds } from './pass-feeds.ts'
 import { encoderStage, type HookInfo, lastStage, type Segment, type Stage, stateInput } from './segments.ts'
 import { asFloats, type Feed, type FetchedTensor } from './session.ts'
@@ -145,6 +146,7 @@ async function runEncoder(engine: Engine, encoder: Stage, pass: Pass, source: So
 async function runStack(engine: Engine, stage: Stage, pass: Pass): Promise<PassResult> {
   const { layers } = stage.stack
   const feeds = createPassFeeds(engine, pass, stage)
+  const drops = createDropCounter()
   let state = pass.from?.state ?? (await embedState(engine, stage, pass, feeds))
   const keyValues: (KeyValues | undefined)[] = []
   const borders: (State | undefined)[] = []
@@ -152,10 +154,12 @@ async function runStack(engine: Engine, stage: Stage, pass: Pass): Promise<PassR
   for (let layer = pass.from?.layer ?? 0; layer < end; layer++) {
     throwIfCancelled(pass.signal)
     if (pass.keepBorders) borders[layer] = state
-    const done = await runBlock(engine, stage, pass, feeds, layer, state)
+    const done = await runBlock(engine, stage, pass, feeds, drops, layer, state)
     state = done.state
     if (pass.keepKeyValues) keyValues[layer] = done.keyValues
-    for (const [hook, tensor] of done.captured) await pass.onTensor?.(hook, tensor)
+    // Taken out one by one, so that nothing here holds them when the next block runs.
+    for (let next = done.captured.shift(); next; next = done.captured.shift()) await pass.onTensor?.(...next)
+    drops.dropped(done.bytes)
     pass.onBlock?.(layer + 1)
   }
   throwIfCancelled(pass.signal)
@@ -192,7 +196,9 @@ async function embedState(engine: Engine, stage: Stage, pass: Pass, feeds: PassF
 interface BlockResult {
   readonly state: State
   readonly keyValues: KeyValues | undefined
-  readonly captured: readonly (readonly [HookInfo, Tensor])[]
+  /** Of arrays that go out of use once the captures are taken. */
+  readonly bytes: number
+  readonly captured: [HookInfo, Tensor][]
 }
 
 /** A block over all rows of the pass, in chunks of rows where the scores would exceed the budget. */
@@ -201,6 +207,7 @@ async function runBlock(
   stage: Stage,
   pass: Pass,
   feeds: PassFeeds,
+  drops: ReturnType<typeof createDropCounter>,
   index: number,
   state: State,
 ): Promise<BlockResult> {
@@ -225,6 +232,10 @@ async function runBlock(
       const empty = hook.name.endsWith('hook_attn_scores') ? Number.NEGATIVE_INFINITY : 0
       return [hook, createAssembly(hook.cut, whole, empty)] as const
     })
+<<<<<<< ours
+=======
+  let kept = captures.length > 0 ? 4 * batch * layer.nHeads * rows * keys : 0
+>>>>>>> theirs
   let past = pastOf(pass, layer, index)
   const needsKeyValues = pass.keepKeyValues || chunk < rows
   for (let first = 0; first < rows; first += chunk) {
@@ -257,6 +268,7 @@ async function runBlock(
       outputs.delete(hook.name)
     }
     if (needsKeyValues) past = { k: asFloats(outputs.get('k')!), v: asFloats(outputs.get('v')!) }
+<<<<<<< ours
     const place = { ...window, start: first }
     for (const [part, assembly] of parts) assembly.add(place, asFloats(outputs.get(part)!))
     for (const [hook, assembly] of captures) assembly.add(place, asFloats(outputs.get(hook.name)!))
@@ -266,6 +278,25 @@ async function runBlock(
     keyValues: pass.keepKeyValues ? past : undefined,
     captured: captures.map(([hook, assembly]) => [hook, { ...assembly.finish(), axes: hook.axes }]),
   }
+=======
+    const bytes = bytesOf(outputs)
+    if (chunk < rows) drops.dropped(bytes)
+    else kept = bytes
+    const place = { ...window, start: first }
+    for (const [part, assembly] of parts) assembly.add(place, asFloats(outputs.get(part)!))
+    for (const [hook, assembly] of captures) assembly.add(place, asFloats(outputs.get(hook.name)!))
+  }
+  return {
+    state: new Map(parts.map(([part, assembly]) => [part, assembly.finish()])),
+    bytes: kept,
+    keyValues: pass.keepKeyValues ? past : undefined,
+    captured: captures.map(([hook, assembly]) => [hook, { ...assembly.finish(), axes: hook.axes }]),
+  }
+}
+
+function bytesOf(outputs: ReadonlyMap<string, FetchedTensor>): number {
+  return [...outputs.values()].reduce((sum, { data }) => sum + data.byteLength, 0)
+>>>>>>> theirs
 }
 
 /** Whether a capture goes out chunk by chunk: scores and patterns, where somebody takes their rows. */

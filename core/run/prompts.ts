@@ -78,6 +78,15 @@ export function checkBatch({ main, source }: Batch, spec: ModelSpec): string[] {
   return [...(source ? checkPrompts(source, spec, 'source') : []), ...checkPrompts(main, spec)]
 }
 
+/** Own lengths of what the encoder reads, item by item; undefined where there is no encoder. */
+export function sourceLengthsOf(
+  engine: { readonly reads?: Source },
+  { main, source }: Batch,
+): readonly number[] | undefined {
+  if (engine.reads) return main.map(() => engine.reads!.lengths[0]!)
+  return source?.map((ids) => ids.length)
+}
+
 /** The source of a pass over a batch, or nothing. */
 export function sourceOf({ source }: Batch): { source?: Source } {
   return source ? { source: { ids: rightPad(source), lengths: source.map((ids) => ids.length) } } : {}

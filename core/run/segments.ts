@@ -96,7 +96,8 @@ export function buildSegment(
   }
   const { layer } = placeOf(model.spec, segment)
   const g = createBuilder(`${prefix}blocks.${layer}.`, edited)
-  const reads = stack === model && encoderOf(model.spec) ? { [MEMORY]: MEMORY_AXES } : {}
+  const hasMemory = stack === model && (encoderOf(model.spec) !== null || model.readsMemory)
+  const reads = hasMemory ? { [MEMORY]: MEMORY_AXES } : {}
   const state = Object.fromEntries(
     Object.entries({ ...stack.state, ...reads }).map(([part, axes]) => [
       part,

@@ -26,19 +26,19 @@ export async function tokenLogits(engine: Engine, resid: Dense, tokens: readonly
 
 // --- Internal helpers ---
 
-/** The graph with only the asked rows of the matrix [d_vocab, d_model] and entries of biases [d_vocab]. */
+/** The graph with only the asked rows of the matrix [d_vocab, d_model] and entries of biases, [d_vocab] along their last axis. */
 function gathered(graph: Graph, matrix: string): Graph {
   const whole = graph.weights.filter(
     ({ id, tensor }) => tensor === matrix || graph.axes.get(id)?.join() === 'd_vocab',
   )
   const names = new Map(whole.map(({ id }) => [id, `${id}.asked`]))
   const gathers = whole.map(
-    ({ id }): Node => ({
+    ({ id, tensor }): Node => ({
       op: 'Gather',
       domain: '',
       inputs: [id, TOKENS],
       outputs: [names.get(id)!],
-      attributes: { axis: 0n },
+      attributes: { axis: tensor === matrix ? 0n : -1n }, // BART's bias is [1, d_vocab]
     }),
   )
   const nodes = graph.nodes.map((node) => ({

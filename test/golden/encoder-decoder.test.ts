@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bucketOf } from '../../core/graph/relative-bias.ts'
-import { type Edit, type Model, openModel, verify } from '../../core/index.ts'
+import { ablate, attribute, type Edit, type Model, openModel, patch, verify } from '../../core/index.ts'
 import { backward } from '../../core/run/backward.ts'
 import { resolveEdits } from '../../core/run/edits.ts'
 import type { ResolvedMetric } from '../../core/run/metrics.ts'
@@ -163,6 +163,111 @@ describe.each(CASES)('%s', (name) => {
     store.close()
     rmSync(folder, { recursive: true })
   })
+})
+
+describe.each(CASES)('the decoder of %s, reading one text', (name) => {
+  const golden = readGolden('encoder-decoder', name, 'golden.safetensors')
+  const text = idRows(golden.get('input_ids')!)[0]!
+  const [own, other] = idRows(golden.get('decoder_input_ids')!) as [number[], number[]]
+  const metric = { kind: 'logit_diff', answer: 5, wrong: 9 } as const
+  let model: Model
+  let reading: Model
+  beforeAll(async () => {
+    model = await openModel(join(FOLDER, name))
+    reading = await model.reading(text)
+  })
+  afterAll(() => model?.close())
+
+  /** The metric of a whole run with an edit. */
+  async function metricOf(ids: readonly number[], edits: readonly Edit[]): Promise<number> {
+    const run = await model.run(text, { decoderIds: [ids], edits, capture: ['logits'] })
+    const { data, shape } = run.get('logits')
+    const last = data.subarray(data.length - shape[2]!)
+    return last[5]! - last[9]!
+  }
+
+  test('is the same run, and continues alike', async () => {
+    const whole = await model.run(text, { decoderIds: [own], capture: ['decoder.*', 'logits'] })
+    const alone = await reading.run(own, { capture: ['*', 'logits'] })
+    expect(alone.get('logits').data).toEqual(whole.get('logits').data)
+    for (const hook of reading.hooks.filter((one) => one.name.startsWith('blocks.')))
+      expect(alone.get(hook.name).data, hook.name).toEqual(whole.get(`decoder.${hook.name}`).data)
+    expect(alone.items[0]!.source).toEqual(text)
+    const made = await reading.generate(own, { max: 8 })
+    expect(made.ids).toEqual(idRows(golden.get('greedy_ids')!)[0])
+  })
+
+  test('ablating its heads, and those of cross-attention, is editing them in whole runs', async () => {
+    for (const [over, kind] of [
+      ['heads', 'attn'],
+      ['cross_heads', 'cross_attn'],
+    ] as const) {
+      const { base, cells } = await ablate(reading, own, { over, kind: 'zero', metric })
+      expect(base).toBeCloseTo(await metricOf(own, []), 4)
+      expect(cells.length).toBeGreaterThan(5)
+      for (const { layer, head, value } of cells) {
+        const edit: Edit = { hook: `decoder.blocks.${layer}.${kind}.hook_z`, head: head!, op: 'zero' }
+        expect(value).toBeCloseTo(await metricOf(own, [edit]), 4)
+      }
+    }
+  })
+
+  test.each(['cross_z', 'cross_pattern', 'cross_attn_out', 'resid_pre'] as const)(
+    'patching %s',
+    async (site) => {
+      const { cells } = await patch(reading, own, other, { site, metric, direction: 'noise' })
+      const local = {
+        cross_z: 'cross_attn.hook_z',
+        cross_pattern: 'cross_attn.hook_pattern',
+        cross_attn_out: 'hook_cross_attn_out',
+        resid_pre: 'hook_resid_pre',
+      }[site]
+      for (const { layer, head, pos, value } of cells.slice(0, 8)) {
+        const values = (await reading.run(other, { capture: [`blocks.${layer}.${local}`] })).get(
+          `blocks.${layer}.${local}`,
+        )
+        const place = { ...(head === undefined ? {} : { head }), ...(pos === undefined ? {} : { pos }) }
+        const from = { values: values.data, shape: values.shape }
+        const edit: Edit = { hook: `decoder.blocks.${layer}.${local}`, ...place, op: 'set', from }
+        expect(value).toBeCloseTo(await metricOf(own, [edit]), 4)
+      }
+    },
+  )
+
+  test('attribution: its gradients are those of the whole model', async () => {
+    const resolved: ResolvedMetric = {
+      kind: 'logit_diff',
+      item: 0,
+      positions: [own.length - 1],
+      answer: 5,
+      wrong: 9,
+      targets: [],
+    }
+    const hooks = reading.hooks
+      .filter(({ name: hook }) => /hook_(z|pattern)$/.test(hook))
+      .map((hook) => hook.name)
+    const alone = await backward(reading.engine(), [own], { metric: resolved, hooks })
+    const whole = await backward(model.engine(), [text], {
+      metric: resolved,
+      hooks: hooks.map((hook) => `decoder.${hook}`),
+      decoderIds: [own],
+    })
+    for (const hook of hooks)
+      expect(
+        relativeError(alone.grads.get(hook)!.data, whole.grads.get(`decoder.${hook}`)!.data),
+      ).toBeLessThan(1e-6)
+    const found = await attribute(reading, own, other, { metric })
+    expect(found.cells.length).toBeGreaterThan(0)
+  })
+})
+
+test('a model without an encoder reads no text beside its own', async () => {
+  const model = await openModel(join(FIXTURES, 'transformers', 'gpt2-prefixed'))
+  await expect(model.reading([1, 2])).rejects.toThrow('have no encoder')
+  await expect(
+    ablate(model, [1, 2], { over: 'cross_heads', kind: 'zero', metric: { kind: 'logit', answer: 1 } }),
+  ).rejects.toThrow('no cross-attention')
+  await model.close()
 })
 
 describe('buckets of T5', () => {

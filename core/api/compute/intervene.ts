@@ -2,11 +2,13 @@
  * Sweeps of interventions as the API and the command line ask for them. In: a request of contract.ts with its prompts
  * as ids. Out: cells as they come, and the result. One function calls the four of core/intervene.
  */
+import { HeadscopeError } from '../../errors.ts'
 import { ablate } from '../../intervene/ablate.ts'
 import { attribute } from '../../intervene/attribute.ts'
 import { placeOf } from '../../intervene/collect.ts'
 import { patch } from '../../intervene/patch.ts'
 import { pathPatch } from '../../intervene/path.ts'
+import { decoderPrompt } from '../../run/decoder-prompt.ts'
 import type { Model } from '../../run/model.ts'
 import type {
   AblateRequest,
@@ -15,17 +17,18 @@ import type {
   Experiments,
   PatchRequest,
   PathRequest,
+  PromptInput,
 } from '../contract.ts'
 import type { InterveneOptions } from './engine.ts'
 
 /** Runs a sweep. Throws what the sweep throws. */
 export async function intervene<K extends ExperimentKind>(
-  model: Model,
+  whole: Model,
   kind: K,
   request: Experiments[K]['request'],
   options: InterveneOptions,
 ): Promise<Experiments[K]['result']> {
-  const { ids, reference } = options
+  const { model, ids, reference } = await oneStack(whole, request, options)
   const [first, second] = ids as [readonly number[], readonly number[]]
   const common = {
     signal: options.signal,
@@ -71,6 +74,29 @@ export async function intervene<K extends ExperimentKind>(
       })
     }
   }
+}
+
+/**
+ * The stack that a sweep goes over. Where a decoder reads an encoder it is the decoder, over the encoder's one text, and
+ * the prompts are the decoder's own. Throws `bad-request` for prompts whose encoder texts differ.
+ */
+async function oneStack(
+  model: Model,
+  request: Experiments[ExperimentKind]['request'],
+  options: InterveneOptions,
+) {
+  const { ids, reference } = options
+  if (!model.spec.encoderDecoder) return { model, ids, reference }
+  const prompts = 'prompt' in request ? [request.prompt] : [request.clean, request.corrupt]
+  const [text, other] = ids
+  if (other && other.join() !== text!.join())
+    throw new HeadscopeError(
+      'bad-request',
+      "A sweep goes over the decoder, so both prompts need the same text for the encoder and differ in the decoder's; patch the encoder with edits of a run.",
+    )
+  const own = ({ decoder }: PromptInput) => decoder?.ids ?? decoderPrompt(model, decoder?.text ?? '')
+  const given = 'reference' in request ? (request.reference ?? []) : []
+  return { model: await model.reading(text!), ids: prompts.map(own), reference: given.map(own) }
 }
 
 /** How a cell is told from the others of its sweep. */

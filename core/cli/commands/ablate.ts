@@ -2,6 +2,7 @@
 import type { AblateRequest } from '../../api/contract.ts'
 import { command } from '../command.ts'
 import {
+  DECODER_OPTIONS,
   ENGINE_OPTIONS,
   METRIC_OPTIONS,
   MODEL_OPTIONS,
@@ -23,12 +24,13 @@ export const ablate = command({
   ],
   options: {
     ...PROMPT_OPTIONS,
+    ...DECODER_OPTIONS,
     ...MODEL_OPTIONS,
     over: {
       type: 'text',
       value: 'WHAT',
-      choices: ['heads', 'mlps', 'layers', 'positions'],
-      help: 'heads, mlps, layers or positions (default heads)',
+      choices: ['heads', 'cross_heads', 'mlps', 'layers', 'positions'],
+      help: 'heads, cross_heads (of a decoder that reads an encoder), mlps, layers or positions (default heads)',
     },
     kind: {
       type: 'text',
@@ -53,13 +55,15 @@ export const ablate = command({
   takes: [1, 1],
   async run(call) {
     const { values } = call
-    const { givenMetric, onePrompt, runSweepCommand, references } = await import('../sweep-command.ts')
+    const { decoderInput, givenMetric, onePrompt, runSweepCommand, references } = await import(
+      '../sweep-command.ts'
+    )
     return runSweepCommand(
       call,
       'ablate',
       async (model): Promise<AblateRequest> => ({
         model,
-        prompt: await onePrompt(values, 'ablate'),
+        prompt: { ...(await onePrompt(values, 'ablate')), ...(await decoderInput(values)) },
         over: (values.over as AblateRequest['over'] | undefined) ?? 'heads',
         kind: (values.kind as AblateRequest['kind'] | undefined) ?? 'zero',
         metric: givenMetric(values),

@@ -14,6 +14,9 @@ const HOOKS: Readonly<Record<Site, string>> = {
   k: 'attn.hook_rot_k',
   v: 'attn.hook_v',
   pattern: 'attn.hook_pattern',
+  cross_attn_out: 'hook_cross_attn_out',
+  cross_z: 'cross_attn.hook_z',
+  cross_pattern: 'cross_attn.hook_pattern',
 }
 
 /** `from`: ids of the prompt whose values come in. Keys and values of grouped heads are named by kv_head. */
