@@ -7,6 +7,7 @@ import { dirname, join, resolve } from 'node:path'
 import { app, type BrowserWindow, dialog, ipcMain, Menu } from 'electron'
 import type { DesktopCommand, EngineState } from '../core/api/desktop.ts'
 import { findNode, noNode } from '../core/cli/find-node.mjs'
+import { whyNoRuntime } from '../core/cli/host.ts'
 import { HeadscopeError } from '../core/errors.ts'
 import { defaultStorePath } from '../core/store/default-path.ts'
 import { CHANNELS } from './channels.ts'
@@ -22,7 +23,7 @@ let engine: EngineProcess | null = null
 /** Whether the page listens for folders to open: not while it loads. */
 let pageListens = false
 /** Folders to open that no page has heard of yet. */
-const toOpen: string[] = foldersIn(process.argv.slice(2), process.cwd())
+const toOpen: string[] = foldersIn(process.argv.slice(app.isPackaged ? 1 : 2), process.cwd())
 
 registerScheme()
 if (app.requestSingleInstanceLock()) start()
@@ -76,13 +77,16 @@ function ready(): void {
   denyPermissions()
   const send = (command: DesktopCommand) => window?.webContents.send(CHANNELS.command, command)
   const openCheckpoint = () => void choose()
+  const openFile = () => void choose('file')
   Menu.setApplicationMenu(
-    Menu.buildFromTemplate(menuTemplate({ platform: process.platform, openCheckpoint, send })),
+    Menu.buildFromTemplate(menuTemplate({ platform: process.platform, openCheckpoint, openFile, send })),
   )
   show()
 }
 
 function startEngine(): EngineProcess {
+  const why = whyNoRuntime()
+  if (why !== null) throw new HeadscopeError('unsupported', why)
   const node = findNode(paths.root)
   if (node === null) throw new HeadscopeError('unsupported', noNode())
   const storePath = defaultStorePath()
@@ -115,12 +119,20 @@ function show(): void {
   window.focus()
 }
 
-/** Shows the system's folder dialog; what is chosen goes to the page. */
-async function choose(): Promise<void> {
-  const options = { title: 'Open a checkpoint folder', properties: ['openDirectory' as const] }
+/** Shows the system's dialog for folders or files; what is chosen goes to the page. */
+async function choose(what: 'folder' | 'file' = 'folder'): Promise<void> {
+  const options =
+    what === 'folder'
+      ? { title: 'Open a checkpoint folder', properties: ['openDirectory' as const] }
+      : {
+          title: 'Open a checkpoint file',
+          properties: ['openFile' as const],
+          filters: [{ name: 'Checkpoints', extensions: ['gguf', 'safetensors'] }],
+        }
   const chosen = window ? await dialog.showOpenDialog(window, options) : await dialog.showOpenDialog(options)
   const path = chosen.filePaths[0]
-  if (!chosen.canceled && path !== undefined) open(path)
+  if (chosen.canceled || path === undefined) return
+  for (const checkpoint of foldersIn([path], '/')) open(checkpoint)
 }
 
 /** Hands a folder to the page, or keeps it until a page listens. */

@@ -5,11 +5,17 @@ import type { DesktopCommand } from '../core/api/desktop.ts'
 export interface MenuActions {
   readonly platform: string
   readonly openCheckpoint: () => void
+  readonly openFile: () => void
   readonly send: (command: DesktopCommand) => void
 }
 
 /** The menus from left to right. */
-export function menuTemplate({ platform, openCheckpoint, send }: MenuActions): MenuItemConstructorOptions[] {
+export function menuTemplate({
+  platform,
+  openCheckpoint,
+  openFile,
+  send,
+}: MenuActions): MenuItemConstructorOptions[] {
   const mac = platform === 'darwin'
   const command = (label: string, id: DesktopCommand, accelerator: string): MenuItemConstructorOptions => ({
     label,
@@ -22,6 +28,7 @@ export function menuTemplate({ platform, openCheckpoint, send }: MenuActions): M
       label: '&File',
       submenu: [
         { label: 'Open Checkpoint…', accelerator: 'CmdOrCtrl+O', click: openCheckpoint },
+        { label: 'Open Checkpoint File…', accelerator: 'CmdOrCtrl+Shift+O', click: openFile },
         { type: 'separator' },
         mac ? { role: 'close' } : { role: 'quit' },
       ],

@@ -5,15 +5,13 @@
 import { HeadscopeError } from '../errors.ts'
 import type { Model } from '../run/model.ts'
 import type { Call } from './command.ts'
+import { whyNoRuntime } from './host.ts'
 import type { Chosen } from './models.ts'
 
 /** Throws `unsupported` where the runtime has no build. */
 export function requireRuntime(host: { readonly platform: string; readonly arch: string } = process): void {
-  if (host.platform === 'darwin' && host.arch === 'x64')
-    throw new HeadscopeError(
-      'unsupported',
-      'ONNX Runtime has no build for Macs with an Intel processor, so no model can be run here; inspect and sql work.',
-    )
+  const why = whyNoRuntime(host)
+  if (why !== null) throw new HeadscopeError('unsupported', why)
 }
 
 /** Checks and converts --threads. */
