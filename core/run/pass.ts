@@ -232,10 +232,7 @@ async function runBlock(
       const empty = hook.name.endsWith('hook_attn_scores') ? Number.NEGATIVE_INFINITY : 0
       return [hook, createAssembly(hook.cut, whole, empty)] as const
     })
-<<<<<<< ours
-=======
   let kept = captures.length > 0 ? 4 * batch * layer.nHeads * rows * keys : 0
->>>>>>> theirs
   let past = pastOf(pass, layer, index)
   const needsKeyValues = pass.keepKeyValues || chunk < rows
   for (let first = 0; first < rows; first += chunk) {
@@ -268,17 +265,6 @@ async function runBlock(
       outputs.delete(hook.name)
     }
     if (needsKeyValues) past = { k: asFloats(outputs.get('k')!), v: asFloats(outputs.get('v')!) }
-<<<<<<< ours
-    const place = { ...window, start: first }
-    for (const [part, assembly] of parts) assembly.add(place, asFloats(outputs.get(part)!))
-    for (const [hook, assembly] of captures) assembly.add(place, asFloats(outputs.get(hook.name)!))
-  }
-  return {
-    state: new Map(parts.map(([part, assembly]) => [part, assembly.finish()])),
-    keyValues: pass.keepKeyValues ? past : undefined,
-    captured: captures.map(([hook, assembly]) => [hook, { ...assembly.finish(), axes: hook.axes }]),
-  }
-=======
     const bytes = bytesOf(outputs)
     if (chunk < rows) drops.dropped(bytes)
     else kept = bytes
@@ -296,7 +282,6 @@ async function runBlock(
 
 function bytesOf(outputs: ReadonlyMap<string, FetchedTensor>): number {
   return [...outputs.values()].reduce((sum, { data }) => sum + data.byteLength, 0)
->>>>>>> theirs
 }
 
 /** Whether a capture goes out chunk by chunk: scores and patterns, where somebody takes their rows. */

@@ -96,6 +96,8 @@ async function load(encoded: Encoded, options: PoolOptions): Promise<Entry> {
       // Nothing is fused or folded, so that a hook or an edit changes no kernel: the graph is written fused already.
       graphOptimizationLevel: 'disabled',
       enableCpuMemArena: false,
+      // One block reserved for all of a run's values stays in the heap's gaps afterwards: 200 MB at 2,048 tokens.
+      enableMemPattern: false,
       intraOpNumThreads: options.threads,
       interOpNumThreads: 1,
       logSeverityLevel: 4,
