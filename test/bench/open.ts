@@ -30,7 +30,8 @@ try {
     rounds.push({ first, forward, beyond: first - forward, grown })
     await model.close()
   }
-  const of = (key: 'first' | 'forward' | 'beyond' | 'grown') => Math.round(median(rounds.map((round) => round[key])))
+  const of = (key: 'first' | 'forward' | 'beyond' | 'grown') =>
+    Math.round(median(rounds.map((round) => round[key])))
   console.log(
     JSON.stringify({
       first_logits_ms: of('first'),

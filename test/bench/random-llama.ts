@@ -27,7 +27,12 @@ export const CLASS_100M: LlamaSize = {
 }
 
 /** Writes the checkpoint; returns its bytes. */
-export function writeRandomLlama(folder: string, size: LlamaSize, seed = 1): number {
+export function writeRandomLlama(
+  folder: string,
+  size: LlamaSize,
+  seed = 1,
+  dtype: 'F32' | 'F16' = 'F32',
+): number {
   const config = {
     model_type: 'llama',
     vocab_size: size.vocab,
@@ -46,22 +51,35 @@ export function writeRandomLlama(folder: string, size: LlamaSize, seed = 1): num
   let bytes = 0
   const tensors = plan.wanted.map((tensor) => {
     const count = tensor.shape.reduce((a, b) => a * b, 1)
-    bytes += 4 * count
-    const scale = tensor.role === 'norm' ? 0 : 2 / Math.sqrt(size.width)
-    const shift = tensor.role === 'norm' ? 1 : 0
+    const isGain = tensor.role === 'norm'
+    const scale = isGain ? 0 : 2 / Math.sqrt(size.width)
+    const chunk = Math.min(count, 1 << 18)
+    bytes += (dtype === 'F32' ? 4 : 2) * count
     return {
       name: tensor.name === 'lm_head.weight' ? tensor.name : `model.${tensor.name}`,
       shape: tensor.shape,
+      dtype,
       data: function* () {
-        const chunk = new Float32Array(Math.min(count, 1 << 18))
-        for (let at = 0; at < count; at += chunk.length) {
-          const n = Math.min(chunk.length, count - at)
-          for (let i = 0; i < n; i++) chunk[i] = shift + scale * (random.next() - 0.5)
-          yield new Uint8Array(chunk.buffer, 0, 4 * n)
+        for (let at = 0; at < count; at += chunk) {
+          const n = Math.min(chunk, count - at)
+          const values =
+            dtype === 'F32'
+              ? Float32Array.from({ length: n }, () => (isGain ? 1 : 0) + scale * (random.next() - 0.5))
+              : Uint16Array.from({ length: n }, () => (isGain ? ONE_F16 : randomHalf(random.below(65_536))))
+          yield new Uint8Array(values.buffer)
         }
       },
     }
   })
   writeSafetensors(join(folder, 'model.safetensors'), tensors)
   return bytes
+}
+
+// --- Internal helpers ---
+
+const ONE_F16 = 0x3c00
+
+/** Any sign and fraction, the exponent of 1/64: float16 numbers of about the size of a weight. */
+function randomHalf(bits: number): number {
+  return (bits & 0x83ff) | 0x2400
 }
