@@ -97,7 +97,11 @@ export interface PassResult {
 /** Throws `cancelled` between blocks, and what onTensor throws. */
 export async function runPass(engine: Engine, pass: Pass): Promise<PassResult> {
   const encoder = encoderStage(engine.model)
-  if (!encoder) return runStack(engine, lastStage(engine.model), pass)
+  if (!encoder) {
+    const source = engine.reads ? readByAll(engine.reads, pass.ids.length) : null
+    if (!source) return runStack(engine, lastStage(engine.model), pass)
+    return { ...(await runStack(engine, lastStage(engine.model), { ...pass, source })), source }
+  }
   if (!pass.source)
     throw new HeadscopeError(
       'bad-prompt',
@@ -282,6 +286,20 @@ async function runBlock(
 
 function bytesOf(outputs: ReadonlyMap<string, FetchedTensor>): number {
   return [...outputs.values()].reduce((sum, { data }) => sum + data.byteLength, 0)
+}
+
+/** One text and what the encoder made of it, for every item of a batch. */
+function readByAll(reads: NonNullable<Engine['reads']>, batch: number): NonNullable<Engine['reads']> {
+  if (batch === reads.ids.length) return reads
+  const { data, shape } = reads.memory
+  const memory = new Float32Array(data.length * batch)
+  for (let item = 0; item < batch; item++) memory.set(data, item * data.length)
+  return {
+    ...reads,
+    ids: Array.from({ length: batch }, () => reads.ids[0]!),
+    lengths: new Array<number>(batch).fill(reads.lengths[0]!),
+    memory: { data: memory, shape: [batch, ...shape.slice(1)] },
+  }
 }
 
 /** Whether a capture goes out chunk by chunk: scores and patterns, where somebody takes their rows. */
