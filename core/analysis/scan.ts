@@ -48,6 +48,7 @@ export async function scanHeads(model: Model, options: ScanOptions = {}): Promis
       'bad-request',
       'These scores assume that a query sees only what is before it; this model is bidirectional.',
     )
+  const scores = scoresNamed(options.scores ?? DEFAULT_SCORES)
   if (spec.encoderDecoder)
     throw new HeadscopeError(
       'bad-request',
@@ -55,7 +56,6 @@ export async function scanHeads(model: Model, options: ScanOptions = {}): Promis
     )
   const settings = settingsOf(model, options)
   const repeats = options.sequences ? givenRepeats(options.sequences) : randomRepeats(model, settings)
-  const scores = scoresNamed(options.scores ?? DEFAULT_SCORES)
   const context = contextOf(model, repeats, settings, options)
   const kinds = kindsOf(scores)
   const computed = scores.filter((score) => score.kind !== 'pattern')

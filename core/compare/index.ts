@@ -16,4 +16,11 @@ export {
 } from './series.ts'
 export type * from './types.ts'
 export { compareVocabularies } from './vocabulary.ts'
-export { type ComparedWeights, compareWeights, WEIGHTS, type WeightDistance } from './weights.ts'
+export {
+  type ComparedWeights,
+  compareWeights,
+  type Invariant,
+  invariantsOf,
+  WEIGHTS,
+  type WeightDistance,
+} from './weights.ts'

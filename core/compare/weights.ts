@@ -36,7 +36,7 @@ export async function compareWeights(
   wanted: readonly string[],
   signal?: AbortSignal,
 ): Promise<ComparedWeights[]> {
-  const kinds = wanted.map(invariantOf)
+  const kinds = invariantsOf(wanted)
   const [layersA, layersB] = [decoderOf(a.spec).layers, decoderOf(b.spec).layers]
   const alike =
     a.spec.dModel === b.spec.dModel &&
@@ -68,6 +68,11 @@ export async function compareWeights(
     }
   }
   return heads
+}
+
+/** The invariants with these names. Throws `bad-request` for anything that depends on a basis. */
+export function invariantsOf(names: readonly string[]): Invariant[] {
+  return names.map((name) => invariantOf(name.trim()))
 }
 
 // --- Internal helpers ---

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { drawnSequences, randomRepeats } from '../../core/analysis/sequences.ts'
+import { drawnSequences, randomRepeats, type ScoreSequence } from '../../core/analysis/sequences.ts'
 import { type HeadScores, type Model, openModel, SCORES, scanHeads } from '../../core/index.ts'
 import { FIXTURES } from '../support/golden.ts'
 
@@ -37,7 +37,7 @@ describe.each(['gpt2', 'llama'])('%s with random weights', (name) => {
 
   test('the sequences are those of the reference', () => {
     const ids = (kind: 'four_copies' | 'two_contexts') =>
-      (drawnSequences(model, kind, SETTINGS) as { ids: number[] }[]).map((sequence) => sequence.ids)
+      (drawnSequences(model, kind, SETTINGS) as readonly ScoreSequence[]).map((sequence) => sequence.ids)
     expect(randomRepeats(model, SETTINGS).ids).toEqual(sequences[name].repeats)
     expect(ids('four_copies')).toEqual(sequences[name].four_copies)
     expect(ids('two_contexts')).toEqual(sequences[name].two_contexts)

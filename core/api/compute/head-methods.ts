@@ -43,6 +43,7 @@ export type HeadAnalyses = Pick<
   | 'RELATION_EXAMPLE'
   | 'compare'
   | 'compareWeights'
+  | 'invariantsOf'
   | 'patternDifference'
   | 'reportHtml'
   | 'scanSeries'
@@ -114,6 +115,7 @@ export function createHeadMethods({ analyses, models, version, engine, workspace
       models.use(request.a, (a) =>
         models.use(request.b, async (b): Promise<CompareReply> => {
           const { scores, batch, seed, match, names } = request
+          const maps = request.weights ? analyses.invariantsOf(request.weights) : null
           // Without a tokenizer of its own B reads A's ids.
           const reader = b.tokenizer ? b : a
           const pairs = request.prompts.map((prompt) => ({ a: idsOf(a, prompt), b: idsOf(reader, prompt) }))
@@ -126,9 +128,7 @@ export function createHeadMethods({ analyses, models, version, engine, workspace
             onProgress: call.progress,
           })
           const tokens = comparison.prediction.prompts.map(({ ids }) => view(a, ids))
-          const weights = request.weights
-            ? await analyses.compareWeights(a, b, request.weights, call.signal)
-            : null
+          const weights = maps ? await analyses.compareWeights(a, b, maps, call.signal) : null
           const about = async (model: Model, name: string): Promise<ReportModel> => ({
             name,
             path: model.path,

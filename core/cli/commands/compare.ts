@@ -54,6 +54,7 @@ export const compare = command({
       import('../model-facts.ts'),
       import('../../compare/index.ts'),
     ])
+    const maps = values.weights === undefined ? null : core.invariantsOf(values.weights.split(','))
     const { models } = await chooseModels(positionals, undefined, place)
     if (models.length < 2) throw new UsageError('compare needs two models or more: compare A B PROMPTS')
     const [first, ...rest] = models as [Chosen, ...Chosen[]]
@@ -77,10 +78,7 @@ export const compare = command({
               onProgress: call.progress(label),
             })
             const facts = await modelFacts(b, chosen)
-            const weights =
-              values.weights === undefined
-                ? null
-                : await core.compareWeights(a, b, values.weights.split(','), signal)
+            const weights = maps ? await core.compareWeights(a, b, maps, signal) : null
             const pictures =
               values.report === undefined
                 ? []
