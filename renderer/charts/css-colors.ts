@@ -8,6 +8,8 @@ export interface ChartColors {
   readonly surface: string
   readonly bar: string
   readonly second: string
+  readonly loss: string
+  readonly minus: string
   readonly selected: string
 }
 
@@ -22,6 +24,8 @@ export function chartColors(_theme: Theme): ChartColors {
     surface: read('--surface'),
     bar: read('--weight'),
     second: read('--second'),
+    loss: read('--loss'),
+    minus: read('--minus'),
     selected: read('--select'),
   }
 }

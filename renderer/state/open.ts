@@ -3,7 +3,7 @@
  * dialog and the prompt editor. Each ends in a selection; problems are thrown to whoever asked, and long work is a job.
  */
 import type { HeadScores } from '../../core/analysis/types.ts'
-import type { OpenedModel, PromptInput, StoredRun } from '../../core/api/contract.ts'
+import type { ExperimentSummary, OpenedModel, PromptInput, StoredRun } from '../../core/api/contract.ts'
 import { api } from '../api/client.ts'
 import { runPrompt, scanModel } from '../api/jobs.ts'
 import { queryClient } from '../api/query-client.ts'
@@ -38,11 +38,22 @@ export async function openCheckpoint(path: string, prompt?: PromptInput): Promis
   }
 }
 
+/** Moves to another member of a series with the same prompt, in one step: what is shown stays until the next is there. */
+export async function showMember(path: string, prompt: PromptInput | null): Promise<void> {
+  const model = await api.openModel(path)
+  queryClient.setQueryData(['model', model.path], model)
+  const run = prompt && (await runFor(model, prompt))
+  if (run !== null) await queryClient.prefetchQuery({ queryKey: ['run', run], queryFn: () => api.run(run) })
+  const now = getSelection()
+  select(
+    { model: model.path, run, head: fits(now.head, model), edits: fittingEdits(now.edits, model) },
+    { replace: true },
+  )
+}
+
 /** Runs a prompt on the selected checkpoint, or shows the stored run of exactly this prompt. */
 export async function runOn(model: OpenedModel, prompt: PromptInput): Promise<void> {
-  const known = await storedRun(model, prompt)
-  const run = known ?? (await runPrompt({ model: model.path, prompt })).run
-  if (!known) void queryClient.invalidateQueries({ queryKey: ['library'] })
+  const run = await runFor(model, prompt)
   if (getSelection().model === model.path) select({ run, query: null, key: null, also: [] })
 }
 
@@ -63,6 +74,25 @@ export async function openRun(run: StoredRun): Promise<void> {
   })
   const heads = await scoreHeads(model)
   if (getSelection().head === null && heads) select({ head: strongest(heads, now.score) }, { replace: true })
+}
+
+/** Shows a stored sweep: its checkpoint, its prompt, its tab. */
+export async function openExperiment(summary: ExperimentSummary): Promise<void> {
+  const detail = await api.experiment(summary.id)
+  const { request, kind } = detail
+  if (getSelection().model !== summary.model) await openCheckpoint(summary.model)
+  const model = await api.openModel(summary.model)
+  const prompt = 'prompt' in request ? request.prompt : request.clean
+  await runOn(model, prompt)
+  const corrupt = 'corrupt' in request ? request.corrupt.text : undefined
+  select({
+    tab: kind === 'ablate' ? 'ablation' : 'patching',
+    tool: {
+      ...getSelection().tool,
+      [kind === 'ablate' ? 'ablation' : kind]: String(summary.id),
+      ...(corrupt === undefined ? {} : { corrupt }),
+    },
+  })
 }
 
 /** Scores every head now, whatever it costs; the result replaces the scan that is shown. */
@@ -89,6 +119,14 @@ async function scoreHeads(model: OpenedModel): Promise<readonly HeadScores[] | n
   })
   if (stored) return stored.heads
   return model.parameters <= SCAN_UNASKED ? scanNow(model) : null
+}
+
+async function runFor(model: OpenedModel, prompt: PromptInput): Promise<number> {
+  const known = await storedRun(model, prompt)
+  if (known !== null) return known
+  const { run } = await runPrompt({ model: model.path, prompt })
+  void queryClient.invalidateQueries({ queryKey: ['library'] })
+  return run
 }
 
 async function storedRun(model: OpenedModel, prompt: PromptInput): Promise<number | null> {

@@ -1,10 +1,14 @@
 /** The tabs of the centre. A new view is one file and one line here. */
 import type { ComponentType } from 'react'
 import { AblationView } from './ablation/ablation-view.tsx'
+import { AttributionView } from './attribution/attribution-view.tsx'
 import { HeadsView } from './heads/heads-view.tsx'
 import { InductionView } from './induction/induction-view.tsx'
 import { PatchingView } from './patching/patching-view.tsx'
 import { PatternView } from './pattern/pattern-view.tsx'
+import { ResidualView } from './residual/residual-view.tsx'
+import { SeriesView } from './series/series-view.tsx'
+import { StoreView } from './store/store-view.tsx'
 
 export interface ViewTab {
   readonly id: string
@@ -16,6 +20,10 @@ export const VIEWS: readonly ViewTab[] = [
   { id: 'heads', label: 'Heads', view: HeadsView },
   { id: 'pattern', label: 'Pattern', view: PatternView },
   { id: 'induction', label: 'Induction', view: InductionView },
+  { id: 'residual', label: 'Residual', view: ResidualView },
+  { id: 'attribution', label: 'Attribution', view: AttributionView },
   { id: 'ablation', label: 'Ablation', view: AblationView },
   { id: 'patching', label: 'Patching', view: PatchingView },
+  { id: 'series', label: 'Series', view: SeriesView },
+  { id: 'store', label: 'Store', view: StoreView },
 ]

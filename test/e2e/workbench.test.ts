@@ -56,6 +56,7 @@ function violations(): Promise<string[]> {
       }
     }
     if (!holder.axe) new Function(source)()
+    await new Promise((resolve) => setTimeout(resolve, 300)) // what a tab asks for has come
     const found = await holder.axe!.run(document, { resultTypes: ['violations'] })
     return found.violations.flatMap(({ id, nodes }) =>
       nodes.map((node) => `${id}: ${node.html.slice(0, 160)} ${node.failureSummary.slice(0, 160)}`),
@@ -174,6 +175,7 @@ describe.sequential('the workbench', () => {
     const shown = await page.locator('.effect-number').allTextContents()
     expect(shown).toHaveLength(16)
     expect(shown.every((text) => /^[+−]\d|^0$/.test(text))).toBe(true)
+    await expect.poll(() => address().get('t.ablation')).toMatch(/^\d+$/)
     await page.reload() // stored as an experiment: the address brings it back
     await page.locator('.effect-line').nth(15).waitFor()
     expect(await page.locator('.effect-number').allTextContents()).toEqual(shown)
@@ -203,20 +205,91 @@ describe.sequential('the workbench', () => {
     expect(await page.getByRole('button', { name: 'Patch', exact: true }).isDisabled()).toBe(true)
   })
 
+  it('shows what the model would say at every border, and who wrote it', async () => {
+    await at('&tab=residual&query=36&t.border=2')
+    const cells = page.locator('.lens-cell')
+    await cells.nth(137).waitFor({ state: 'attached' }) // 3 borders × 46 positions
+    expect(await cells.count()).toBe(138)
+    // The last border is the model's own prediction.
+    const said = await page
+      .getByRole('region', { name: 'Prediction' })
+      .locator('.token-text')
+      .nth(2)
+      .textContent()
+    expect(
+      await page.getByRole('region', { name: 'The cell' }).locator('.token-text').first().textContent(),
+    ).toBe(said)
+    const shares = await page
+      .getByRole('region', { name: 'Who wrote it' })
+      .locator('.number')
+      .allTextContents()
+    const sum = shares.reduce((total, text) => total + Number(text.replace('−', '-')), 0)
+    expect(sum).toBeCloseTo(1, 1)
+  })
+
+  it('takes a logit apart, and the parts sum to it', async () => {
+    await at('&tab=attribution')
+    const title = page.getByRole('region', { name: 'Waterfall' }).locator('.pane-title').first()
+    await expect.poll(() => title.textContent()).toMatch(/parts sum to/)
+    const [, sum, logit] = /sum to (-?[\d.]+); the model says (-?[\d.]+)/.exec((await title.textContent())!)!
+    expect(Number(sum)).toBeCloseTo(Number(logit), 2)
+    expect(await page.getByRole('region', { name: 'Largest parts' }).locator('li').count()).toBeGreaterThan(
+      16,
+    )
+  })
+
+  it('shows when the heads appeared in training, and moves through it', async () => {
+    await at('&tab=series')
+    await page.getByRole('button', { name: /^Score \d+ of 13 steps/ }).click()
+    await expect
+      .poll(() => page.getByRole('region', { name: 'Curves' }).locator('.pane-title').textContent(), {
+        timeout: 60_000,
+      })
+      .toMatch(/0\.5 or above from step1024 on, not yet at step960/)
+    await page.getByRole('slider', { name: 'Checkpoint' }).fill('3')
+    await expect.poll(() => address().get('model')).toMatch(/step640$/)
+    await expect.poll(() => page.locator('.step-slider output').textContent()).toBe('step640')
+    await page.getByRole('region', { name: /^Pattern of/ }).waitFor()
+  })
+
+  it('asks the store, and deletes a run', async () => {
+    await at('&tab=store')
+    const runs = page.getByRole('region', { name: 'Runs' })
+    await runs
+      .getByRole('button', { name: /^Delete run/ })
+      .first()
+      .waitFor()
+    const before = await runs.locator('tbody tr').count()
+    await page.getByRole('button', { name: /^Ask/ }).click()
+    await expect.poll(() => page.getByRole('region', { name: 'Result' }).locator('tbody tr').count()).toBe(20)
+    await page.getByRole('textbox', { name: 'SQL query' }).fill('delete from run')
+    await page.keyboard.press('Control+Enter')
+    await expect
+      .poll(() => page.getByRole('region', { name: 'SQL' }).getByRole('alert').textContent())
+      .toMatch(/\w/)
+    await runs
+      .getByRole('button', { name: /^Delete run/ })
+      .first()
+      .click()
+    await expect.poll(() => runs.locator('tbody tr').count()).toBe(before - 1)
+  })
+
   it('has names, roles, contrast and order that axe finds no fault with, on every tab, light and dark', async () => {
+    const found: string[] = []
     for (const theme of ['light', 'dark']) {
       await at(`&theme=${theme}`)
       const tabs = await page.getByRole('tab').allTextContents()
       for (const tab of tabs) {
         await page.getByRole('tab', { name: tab, exact: true }).click()
         await page.waitForTimeout(400)
-        expect(await violations(), `${tab}, ${theme}`).toEqual([])
+        for (const line of await violations()) found.push(`${tab}, ${theme}: ${line}`)
       }
     }
     await page.keyboard.press('Control+k')
     await page.getByRole('option').first().waitFor()
-    expect(await violations(), 'palette').toEqual([])
+    for (const line of await violations()) found.push(`palette: ${line}`)
     await page.keyboard.press('Escape')
+    expect(found).toEqual([])
     expect(problems).toEqual([])
   })
 })

@@ -17,13 +17,13 @@ export function Header() {
   return (
     <header className="header">
       <title>{[head && headName(head), model.data?.name, 'Headscope'].filter(Boolean).join(' · ')}</title>
-      <span className="brand">
+      <h1 className="brand">
         <svg viewBox="0 0 16 16" aria-hidden="true">
           <title>Headscope</title>
           <path d="M1 1h4v4H1zM5 5h4v4H5zM9 9h4v4H9zM1 9h4v4H1z" />
         </svg>
         Headscope
-      </span>
+      </h1>
       {model.data && (
         <span className="where">
           <b>{step ? (parent?.name ?? model.data.name) : model.data.name}</b>

@@ -46,7 +46,7 @@ function walk(key: string): boolean {
 }
 
 function letter(event: KeyboardEvent): boolean {
-  if (writes(event.target) || document.querySelector('[role=dialog]')) return false
+  if (writes(event.target) || document.querySelector('[role=dialog][data-open]')) return false
   const { head, query, key, run } = getSelection()
   const view = /^[1-9]$/.test(event.key) ? VIEWS[Number(event.key) - 1] : undefined
   if (view) {

@@ -107,15 +107,12 @@ function PlaceRow({ place, run }: { place: Place; run: RunDetail }) {
       <button
         type="button"
         className={on ? 'place-row is-selected' : 'place-row'}
-        aria-label={`${verdict}: ${place.query} ${token(place.query)} to ${place.target} ${token(place.target)}`}
         onClick={() => toggleCell(place.query, place.target)}
       >
-        <i className={`verdict verdict-${verdict || 'none'}`}>{verdict}</i>
-        <span className="index">{place.query}</span>
-        <span className="token-text">{token(place.query)}</span>
-        <span className="muted">→</span>
-        <span className="index">{place.target}</span>
-        <span className="token-text">{token(place.target)}</span>
+        <i className={`verdict verdict-${verdict || 'none'}`}>{verdict}</i>{' '}
+        <span className="index">{place.query}</span> <span className="token-text">{token(place.query)}</span>{' '}
+        <span className="muted">→</span> <span className="index">{place.target}</span>{' '}
+        <span className="token-text">{token(place.target)}</span>{' '}
         <span className="bar">
           <span className="bar-fill" style={{ width: `${place.weight * 100}%` }} />
         </span>

@@ -26,13 +26,11 @@ export function AlignedPrompts({ clean, corrupt, differing }: Props) {
             <button
               type="button"
               className={`aligned-column${marked.has(i) ? ' is-different' : ''}${i === over.query ? ' is-hovered' : ''}${i === locked ? ' is-locked' : ''}`}
-              aria-label={`position ${i}: ${clean[i]?.text ?? 'nothing'}${marked.has(i) ? `, corrupt ${corrupt[i]?.text ?? 'nothing'}` : ''}`}
               onPointerEnter={() => setHover(i, null)}
               onPointerLeave={() => setHover(null, null)}
               onClick={() => toggleQuery(i)}
             >
-              <i>{i}</i>
-              <span className="token-text">{clean[i]?.text ?? '∅'}</span>
+              <i>{i}</i> <span className="token-text">{clean[i]?.text ?? '∅'}</span>{' '}
               <span className="token-text">{corrupt.length === 0 ? '' : (corrupt[i]?.text ?? '∅')}</span>
             </button>
           </li>

@@ -163,7 +163,7 @@ const TokenList = memo(function TokenList({ run, pairs }: { run: RunDetail; pair
               <i className="token-index">
                 {i}
                 {repeats.has(i) && <b className="repeat" />}
-              </i>
+              </i>{' '}
               <span className="token-text">{view.text}</span>
               <span
                 className="token-loss"

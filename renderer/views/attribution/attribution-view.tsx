@@ -1,0 +1,208 @@
+/**
+ * Direct logit attribution: what every part adds to the logit of the answer (minus a wrong token), from the embedding to
+ * the end. The bars sum to the logit, and the page says so. With active edits: of the edited run.
+ */
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import type { DlaReply, OpenedModel, RunDetail } from '../../../core/api/contract.ts'
+import { api } from '../../api/client.ts'
+import { useModel, useRun } from '../../api/queries.ts'
+import { actingEdits } from '../../state/edits.ts'
+import { signedWeight } from '../../state/format.ts'
+import { formatToken, parseToken } from '../../state/metric.ts'
+import { headName } from '../../state/selection.ts'
+import { select, setHover, setTool, useSelection, useTool } from '../../state/store.ts'
+import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
+import { Segmented } from '../../ui/segmented.tsx'
+import { TokenField } from '../sweeps/token-field.tsx'
+import { type Part, partsOf } from './parts.ts'
+import { Waterfall } from './waterfall.tsx'
+
+export function AttributionView() {
+  const model = useModel()
+  const run = useRun()
+  if (run.isError) return <Failed error={run.error} retry={() => void run.refetch()} />
+  if (!model.data) return <Waiting text="Opening the checkpoint…" />
+  if (!run.data)
+    return (
+      <Empty title="No prompt yet">
+        <p>Run a prompt above: then every head and MLP shows what it adds to the logit of a token.</p>
+      </Empty>
+    )
+  return <Attribution model={model.data} run={run.data} />
+}
+
+function Attribution({ model, run }: { model: OpenedModel; run: RunDetail }) {
+  const [by, setBy] = useTool<'part' | 'layer'>('dla', 'part')
+  const [order, setOrder] = useTool<'depth' | 'size'>('dlaorder', 'depth')
+  const given = useSelection((s) => s.tool)
+  const locked = useSelection((s) => s.query)
+  const head = useSelection((s) => s.head)
+  const edits = actingEdits(useSelection((s) => s.edits))
+  const pos = locked !== null && locked < run.views.length ? locked : run.views.length - 1
+  const likely = run.predictions[pos]?.topTokens ?? []
+  const answer = parseToken(given.answer ?? '') ?? likely[0] ?? null
+  const against = given.against0 === 'none' ? null : (parseToken(given.wrong ?? '') ?? likely[1] ?? null)
+  const dla = useQuery({
+    queryKey: ['dla', run.id, model.path, answer?.id, against?.id, pos, JSON.stringify(edits)],
+    queryFn: ({ signal }): Promise<DlaReply> =>
+      api.dla(
+        {
+          model: model.path,
+          prompt: { ids: run.views.map((view) => view.id) },
+          answer: answer!.id,
+          ...(against ? { wrong: against.id } : {}),
+          pos,
+          sources: true,
+          ...(edits.length > 0 ? { edits } : {}),
+        },
+        signal,
+      ),
+    enabled: answer !== null,
+    placeholderData: keepPreviousData,
+    retry: false,
+  })
+  const parts = useMemo(
+    () => (dla.data ? partsOf(dla.data.components, by, order) : []),
+    [dla.data, by, order],
+  )
+  const sources = head && dla.data?.sources.find((s) => s.layer === head.layer && s.head === head.head)
+  return (
+    <div className="view sweep-view">
+      <div className="toolbar is-wrapping">
+        <TokenField
+          label="answer"
+          model={model}
+          value={answer}
+          likely={likely}
+          onChange={(token) => setTool('answer', formatToken(token))}
+        />
+        <TokenField
+          label="minus"
+          model={model}
+          value={against}
+          likely={likely}
+          onChange={(token) => {
+            setTool('against0', '')
+            setTool('wrong', formatToken(token))
+          }}
+        />
+        <button
+          type="button"
+          className="button small toggle"
+          aria-pressed={against === null}
+          onClick={() => setTool('against0', against === null ? '' : 'none')}
+        >
+          {against === null ? 'against a token' : 'without minus'}
+        </button>
+        <Segmented
+          label="Bars"
+          value={by}
+          options={[
+            { value: 'part', label: 'heads and MLPs' },
+            { value: 'layer', label: 'layers' },
+          ]}
+          onChange={setBy}
+        />
+        <Segmented
+          label="Order"
+          value={order}
+          options={[
+            { value: 'depth', label: 'by depth' },
+            { value: 'size', label: 'by size' },
+          ]}
+          onChange={setOrder}
+        />
+        <span className="muted small-text">
+          at {pos} <q className="token-text">{run.views[pos]?.text}</q>
+          {edits.length > 0 && ` · with ${edits.length} ${edits.length === 1 ? 'edit' : 'edits'}`}
+        </span>
+      </div>
+      {dla.isError ? (
+        <Failed error={dla.error} retry={() => void dla.refetch()} />
+      ) : !dla.data ? (
+        <Waiting text="Taking the logit apart…" />
+      ) : dla.data.components.length === 0 ? (
+        <Empty title="No attribution here">
+          <p>{dla.data.why}</p>
+        </Empty>
+      ) : (
+        <div className="sweep-result">
+          <section className="sweep-main" aria-label="Waterfall">
+            <h3 className="pane-title">
+              {answer?.text} {against && <>− {against.text}</>}
+              <span title={dla.data.definition}>
+                parts sum to {dla.data.sum?.toFixed(3) ?? '–'}; the model says{' '}
+                {dla.data.logit?.toFixed(3) ?? '–'}
+              </span>
+            </h3>
+            <Waterfall parts={parts} total={dla.data.sum ?? 0} ordered={order === 'depth'} />
+            {sources && head && (
+              <section className="source-strip" aria-label={`Sources of ${headName(head)}`}>
+                <h3 className="pane-title">
+                  {headName(head)} by source position <span>what each token brings through this head</span>
+                </h3>
+                <ol className="tokens">
+                  {sources.values.map((value, i) => (
+                    // biome-ignore lint/suspicious/noArrayIndexKey: a source is its position
+                    <li key={i}>
+                      <button
+                        type="button"
+                        className="source-token"
+                        onPointerEnter={() => setHover(pos, i)}
+                        onPointerLeave={() => setHover(null, null)}
+                        onClick={() => select({ query: pos, key: i })}
+                      >
+                        <span className="token-text">{run.views[i]?.text}</span>{' '}
+                        <i className={value < 0 ? 'is-less' : 'is-more'}>{signedWeight(value)}</i>
+                      </button>
+                    </li>
+                  ))}
+                </ol>
+              </section>
+            )}
+          </section>
+          <aside className="sweep-side">
+            <Strongest parts={parts} />
+          </aside>
+        </div>
+      )}
+    </div>
+  )
+}
+
+function Strongest({ parts }: { parts: readonly Part[] }) {
+  const head = useSelection((s) => s.head)
+  const sorted = [...parts].sort((a, b) => Math.abs(b.value) - Math.abs(a.value)).slice(0, 60)
+  const most = Math.abs(sorted[0]?.value ?? 1)
+  return (
+    <section className="strongest" aria-label="Largest parts">
+      <h3 className="pane-title">Largest parts</h3>
+      <ol className="ranked-list">
+        {sorted.map((part) => (
+          <li key={part.name}>
+            <button
+              type="button"
+              className={
+                head && part.head && headName(part.head) === headName(head)
+                  ? 'effect-line is-selected'
+                  : 'effect-line'
+              }
+              disabled={!part.head}
+              onClick={() => part.head && select({ head: part.head })}
+            >
+              <span className="head-name clip">{part.name}</span>
+              <span className="signed-bar">
+                <span
+                  className={part.value < 0 ? 'signed-fill is-minus' : 'signed-fill'}
+                  style={{ width: `${(Math.abs(part.value) / most) * 50}%` }}
+                />
+              </span>
+              <span className="number">{signedWeight(part.value)}</span>
+            </button>
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}

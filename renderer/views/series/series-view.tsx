@@ -1,0 +1,177 @@
+/**
+ * A training series: every score at every step. In: the members of the selected checkpoint's series, scanned one by one
+ * where they are not. Out: curves, the onset, a slider that moves the grid, the pattern and the prediction together.
+ */
+import { useMutation, useQueries } from '@tanstack/react-query'
+import { useMemo, useState } from 'react'
+import type { LibraryModel, OpenedModel } from '../../../core/api/contract.ts'
+import { api } from '../../api/client.ts'
+import { scanModel } from '../../api/jobs.ts'
+import { useLibrary, useModel, useRun } from '../../api/queries.ts'
+import { queryClient } from '../../api/query-client.ts'
+import { showMember } from '../../state/open.ts'
+import { scoreLabel } from '../../state/rank.ts'
+import { select, useSelection, useTool } from '../../state/store.ts'
+import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
+import { Segmented } from '../../ui/segmented.tsx'
+import { Choice } from '../../ui/select.tsx'
+import { PatternPanel } from '../pattern/pattern-panel.tsx'
+import { ChangeTable } from './change-table.tsx'
+import { curvesOf, onsetOf, type Step, stepNumber } from './curves.ts'
+import { SeriesChart } from './series-chart.tsx'
+import { StepSlider } from './step-slider.tsx'
+
+const THRESHOLD = 0.5
+
+export function SeriesView() {
+  const model = useModel()
+  const library = useLibrary()
+  if (model.isError) return <Failed error={model.error} retry={() => void model.refetch()} />
+  if (!model.data || !library.data) return <Waiting text="Opening the checkpoint…" />
+  const members = membersOf(model.data, library.data.models)
+  if (members.length < 2)
+    return (
+      <Empty title={`${model.data.name} belongs to no training series`}>
+        <p>
+          A series is a folder of checkpoints saved during training (step0, step512, …). Open one of them, or
+          the bundled induction-2l, to see when its heads appeared.
+        </p>
+      </Empty>
+    )
+  return <Series model={model.data} members={members} />
+}
+
+function membersOf(
+  model: OpenedModel,
+  known: readonly LibraryModel[],
+): readonly { at: string; path: string }[] {
+  if (model.series.length > 0) return model.series
+  return known.find((m) => m.path === model.path)?.series ?? []
+}
+
+function Series({
+  model,
+  members,
+}: {
+  model: OpenedModel
+  members: readonly { at: string; path: string }[]
+}) {
+  const score = useSelection((s) => s.score)
+  const [axis, setAxis] = useTool<'log' | 'linear'>('axis', 'log')
+  const run = useRun().data
+  const scans = useQueries({
+    queries: members.map(({ path }) => ({ queryKey: ['scan', path], queryFn: () => api.scan(path) })),
+    combine: (results) => ({
+      found: results.map((q) => q.data ?? null),
+      pending: results.some((q) => q.isPending),
+    }),
+  })
+  const [stop, setStop] = useState<AbortController | null>(null)
+  const { found } = scans
+  const steps = useMemo(
+    () =>
+      members.map(({ at, path }, i): Step => ({ at, path, step: stepNumber(at, i), scan: found[i] ?? null })),
+    [members, found],
+  )
+  const missing = steps.filter((s) => !s.scan)
+  const scanAll = useMutation({
+    mutationFn: async () => {
+      const stopping = new AbortController()
+      setStop(stopping)
+      for (const { path, at } of missing) {
+        if (stopping.signal.aborted) return
+        const reply = await scanModel({ model: path }, `${model.name} ${at}`)
+        queryClient.setQueryData(['scan', path], reply)
+      }
+    },
+    onSettled: () => setStop(null),
+  })
+  const curves = useMemo(() => curvesOf(steps, score), [steps, score])
+  const onset = onsetOf(steps, curves, THRESHOLD)
+  const names = Object.keys(steps.find((s) => s.scan)?.scan?.heads[0]?.scores ?? { [score]: null })
+  const member = steps.findIndex((s) => s.path === model.path)
+  const at = member < 0 ? steps.length - 1 : member // the series' own folder holds its last step
+  const move = useMutation({
+    mutationFn: (index: number) =>
+      showMember(
+        steps[index]!.path,
+        run ? (run.text !== null ? { text: run.text } : { ids: run.views.map((v) => v.id) }) : null,
+      ),
+  })
+  const reading = scans.pending
+
+  return (
+    <div className="view series-view">
+      <div className="toolbar is-wrapping">
+        <span className="field">
+          <span>score</span>
+          <Choice
+            label="Score of the curves"
+            value={score}
+            options={names.map((name) => ({ value: name, label: scoreLabel(name) }))}
+            onChange={(next) => select({ score: next })}
+          />
+        </span>
+        <Segmented
+          label="Step axis"
+          value={axis}
+          options={[
+            { value: 'log', label: 'Log steps' },
+            { value: 'linear', label: 'Linear' },
+          ]}
+          onChange={setAxis}
+        />
+        <StepSlider steps={steps} at={at} busy={move.isPending} onMove={(i) => move.mutateAsync(i)} />
+        {missing.length > 0 && !reading && (
+          <button
+            type="button"
+            className="button small primary"
+            onClick={() => (stop ? stop.abort() : scanAll.mutate())}
+          >
+            {stop ? 'Stop after this one' : `Score ${missing.length} of ${steps.length} steps`}
+          </button>
+        )}
+        {(scanAll.error ?? move.error) && (
+          <span className="problem" role="alert">
+            {(scanAll.error ?? move.error)!.message}
+          </span>
+        )}
+      </div>
+      <div className="series-body">
+        <section className="series-chart" aria-label="Curves">
+          <h3 className="pane-title">
+            {scoreLabel(score)} of every head
+            <span>
+              {onset
+                ? `the best head is at ${THRESHOLD} or above from ${steps[onset.at]!.at} on${onset.after === null ? '' : `, not yet at ${steps[onset.after]!.at}`}`
+                : missing.length === steps.length
+                  ? ''
+                  : `no head is at ${THRESHOLD} or above at a scored step`}
+            </span>
+          </h3>
+          {missing.length === steps.length && !reading ? (
+            <Empty title="No step is scored yet">
+              <p>
+                Scores the heads of each checkpoint on the same repeated random tokens; the curves fill in.
+              </p>
+            </Empty>
+          ) : (
+            <SeriesChart
+              steps={steps}
+              curves={curves}
+              axis={axis}
+              at={at}
+              onset={onset?.at ?? null}
+              label={scoreLabel(score)}
+              onMove={(i) => move.mutate(i)}
+            />
+          )}
+        </section>
+        <div className="series-pattern">
+          <PatternPanel compact />
+        </div>
+        <ChangeTable steps={steps} at={at} score={score} />
+      </div>
+    </div>
+  )
+}

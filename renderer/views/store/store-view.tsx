@@ -1,0 +1,193 @@
+/** The workspace: what it holds and costs, runs and sweeps to open or delete, and a read-only SQL console. */
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { ExperimentSummary, StoredRun } from '../../../core/api/contract.ts'
+import { api } from '../../api/client.ts'
+import { useLibrary } from '../../api/queries.ts'
+import { openExperiment, openRun } from '../../state/open.ts'
+import { getSelection, select } from '../../state/store.ts'
+import { Failed, Waiting } from '../../ui/notice.tsx'
+import { size, when } from '../../ui/sizes.ts'
+import { SqlConsole } from './sql-console.tsx'
+
+export function StoreView() {
+  const cache = useQueryClient()
+  const use = useQuery({ queryKey: ['store'], queryFn: api.store, staleTime: 0 })
+  const library = useLibrary()
+  const experiments = useQuery({ queryKey: ['experiments'], queryFn: api.experiments, staleTime: 0 })
+  const refresh = () =>
+    Promise.all(
+      ['store', 'library', 'experiments'].map((name) => cache.invalidateQueries({ queryKey: [name] })),
+    )
+  const change = useMutation({ mutationFn: (work: () => Promise<unknown>) => work(), onSettled: refresh })
+  if (use.isError) return <Failed error={use.error} retry={() => void use.refetch()} />
+  if (!use.data) return <Waiting text="Opening the workspace…" />
+  const { data } = use
+  return (
+    <div className="view store-view">
+      <header className="store-head">
+        <b className="mono clip" title={data.path}>
+          {data.path}
+        </b>
+        <span>
+          {size(data.bytes)} · {data.runs} runs · {data.scans} scans · {data.experiments} sweeps ·{' '}
+          {data.prompts} prompts
+        </span>
+        <span className="spacer" />
+        <button
+          type="button"
+          className="button small"
+          disabled={data.free === 0 || change.isPending}
+          title="Gives the room of what was deleted back to the disk"
+          onClick={() => change.mutate(api.compact)}
+        >
+          Compact{data.free > 0 ? `: gives back ${size(data.free)}` : ''}
+        </button>
+      </header>
+      {change.isError && (
+        <p className="problem sweep-problem" role="alert">
+          {change.error.message}
+        </p>
+      )}
+      <div className="store-body">
+        <Runs
+          runs={library.data?.runs ?? []}
+          busy={change.isPending}
+          onChange={(work) => change.mutate(work)}
+        />
+        <Sweeps
+          experiments={experiments.data ?? []}
+          busy={change.isPending}
+          onChange={(work) => change.mutate(work)}
+        />
+        <SqlConsole />
+      </div>
+    </div>
+  )
+}
+
+interface ListProps {
+  readonly busy: boolean
+  readonly onChange: (work: () => Promise<unknown>) => void
+}
+
+function Runs({ runs, busy, onChange }: ListProps & { runs: readonly StoredRun[] }) {
+  const sorted = [...runs].sort((a, b) => b.id - a.id)
+  return (
+    <section className="store-list" aria-label="Runs">
+      <h3 className="pane-title">
+        Runs <span>{size(runs.reduce((sum, run) => sum + run.bytes, 0))}</span>
+      </h3>
+      <div className="table-scroll">
+        <table className="data-table">
+          <thead>
+            <tr>
+              <th scope="col">run</th>
+              <th scope="col">prompt</th>
+              <th scope="col">checkpoint</th>
+              <th scope="col">tokens</th>
+              <th scope="col">edits</th>
+              <th scope="col">size</th>
+              <th scope="col">when</th>
+              <th scope="col">
+                <span className="hidden-text">actions</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {sorted.map((run) => (
+              <tr key={run.id}>
+                <td className="number">{run.id}</td>
+                <td className="clip">
+                  <button type="button" className="link" onClick={() => void openRun(run)}>
+                    {run.text ?? `${run.tokens} ids`}
+                  </button>
+                </td>
+                <td className="clip">{run.modelName}</td>
+                <td className="number">{run.tokens}</td>
+                <td className="number">{run.edits || ''}</td>
+                <td className="number">{size(run.bytes)}</td>
+                <td className="muted">{when(run.created)}</td>
+                <td className="row-actions">
+                  {run.captures && (
+                    <button
+                      type="button"
+                      className="link"
+                      disabled={busy}
+                      title="Drops patterns and residuals, keeps provenance, losses and predictions"
+                      aria-label={`Keep scores only of run ${run.id}`}
+                      onClick={() => onChange(() => api.keepScores(run.id))}
+                    >
+                      scores only
+                    </button>
+                  )}
+                  <button
+                    type="button"
+                    className="link is-danger"
+                    disabled={busy}
+                    aria-label={`Delete run ${run.id}`}
+                    onClick={() =>
+                      onChange(async () => {
+                        await api.deleteRun(run.id)
+                        if (getSelection().run === run.id) select({ run: null, query: null, key: null })
+                      })
+                    }
+                  >
+                    delete
+                  </button>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        {runs.length === 0 && <p className="muted">Nothing stored yet: run a prompt.</p>}
+      </div>
+    </section>
+  )
+}
+
+function Sweeps({ experiments, busy, onChange }: ListProps & { experiments: readonly ExperimentSummary[] }) {
+  const [sure, setSure] = useState<number | null>(null)
+  return (
+    <section className="store-list" aria-label="Sweeps">
+      <h3 className="pane-title">Sweeps</h3>
+      <div className="table-scroll">
+        <table className="data-table">
+          <tbody>
+            {experiments.map((e) => (
+              <tr key={e.id}>
+                <td className="number">{e.id}</td>
+                <td>
+                  <button type="button" className="link" onClick={() => void openExperiment(e)}>
+                    {e.kind}
+                  </button>
+                </td>
+                <td className="clip">{e.modelName}</td>
+                <td className="number">
+                  {e.done}/{e.cells}
+                  {e.complete ? '' : ' unfinished'}
+                </td>
+                <td className="muted">{when(e.created)}</td>
+                <td className="row-actions">
+                  <button
+                    type="button"
+                    className="link is-danger"
+                    disabled={busy}
+                    aria-label={`Delete sweep ${e.id}`}
+                    onBlur={() => setSure(null)}
+                    onClick={() =>
+                      sure === e.id ? onChange(() => api.deleteExperiment(e.id)) : setSure(e.id)
+                    }
+                  >
+                    {sure === e.id ? 'really delete' : 'delete'}
+                  </button>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        {experiments.length === 0 && <p className="muted">No sweep yet: see Ablation and Patching.</p>}
+      </div>
+    </section>
+  )
+}
