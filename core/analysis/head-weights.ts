@@ -8,7 +8,7 @@
 import { HeadscopeError } from '../errors.ts'
 import type { Graph } from '../graph/builder.ts'
 import { blockHook } from '../graph/hook-names.ts'
-import { decoderOf } from '../graph/model-spec.ts'
+import { decoderOf, type ModelSpec } from '../graph/model-spec.ts'
 import { type Engine, runSegment, segmentGraph, type Variant } from '../run/engine.ts'
 import { asFloats, type Feed } from '../run/session.ts'
 import { ancestor, hookInput, isWeightProduct, producerOf, unhooked, withResults } from './graph-values.ts'
@@ -33,11 +33,7 @@ export interface HeadWeights {
 
 /** The heads' matrices of one block. */
 export async function headWeights(engine: Engine, layer: number): Promise<HeadWeights> {
-  if (engine.model.spec.encoderDecoder)
-    throw new HeadscopeError(
-      'unsupported',
-      `Heads of the family ${engine.model.spec.family} are not taken apart: its decoder also reads an encoder; run, ablate, patch and attribute work.`,
-    )
+  requireOneStack(engine.model.spec)
   const spec = decoderOf(engine.model.spec).layers[layer]!
   const [q, k, v] = await Promise.all(
     (['q', 'k', 'v'] as const).map((letter) => projection(engine, layer, letter)),
@@ -60,6 +56,15 @@ export async function headWeights(engine: Engine, layer: number): Promise<HeadWe
     biases: { q: q!.bias, k: k!.bias, v: v!.bias },
     norm: await readNorm(engine, layer),
   }
+}
+
+/** Throws `unsupported` where a decoder reads an encoder: its blocks have two attentions. */
+export function requireOneStack(spec: ModelSpec): void {
+  if (spec.encoderDecoder)
+    throw new HeadscopeError(
+      'unsupported',
+      `Heads of the family ${spec.family} are not taken apart: its decoder also reads an encoder; run, ablate, patch and attribute work.`,
+    )
 }
 
 /** W of one head as a matrix: W_Q, W_K, W_V [d_model, d_head]. `gain` multiplies rows: the norm folded in. */

@@ -61,6 +61,51 @@ test.each(FOLDERS)('%s: the last row is the model’s own output', async (folder
   await model.close()
 })
 
+/** A model's end in plain float64: norm with its own statistics, product, cap. */
+const ENDS = {
+  'gpt2-prefixed': { gain: 'ln_f.weight', bias: 'ln_f.bias', matrix: 'wte.weight' },
+  'gemma2-softcap': { gain: 'norm.weight', bias: null, matrix: 'embed_tokens.weight' },
+  'granite-multipliers': { gain: 'norm.weight', bias: null, matrix: null },
+} as const
+
+test.each(Object.entries(ENDS))(
+  '%s: early rows are the end of the model on an early residual',
+  async (name, end) => {
+    const model = await openModel(join(FIXTURES, 'transformers', name))
+    const { norm, logits, dModel, dVocab } = model.spec
+    const [ids] = PROMPTS as [number[], number[]]
+    const run = await model.run(ids, { capture: ['blocks.1.hook_resid_pre'] })
+    const resid = run.get('blocks.1.hook_resid_pre').data
+    let full = new Float32Array(0)
+    await logitLens(model, [ids], {
+      layers: [1],
+      onLogits: (_, { data }) => {
+        full = data
+      },
+    })
+    const gain = model.weight(end.gain)
+    const bias = end.bias ? model.weight(end.bias) : null
+    const matrix = model.weight(end.matrix ?? model.engine().matrix)
+    for (let pos = 0; pos < ids.length; pos++) {
+      const row = Array.from(resid.subarray(pos * dModel, (pos + 1) * dModel))
+      const mean = norm.kind === 'layer' ? row.reduce((a, b) => a + b, 0) / dModel : 0
+      const scale = Math.sqrt(row.reduce((sum, x) => sum + (x - mean) ** 2, 0) / dModel + norm.eps)
+      const read = row.map(
+        (x, d) => ((x - mean) / scale) * (gain[d]! + (norm.gainMinusOne ? 1 : 0)) + (bias ? bias[d]! : 0),
+      )
+      for (let id = 0; id < dVocab; id += 7) {
+        const product = read.reduce((sum, x, d) => sum + x * matrix[id * dModel + d]!, 0) * logits.scale
+        const cap = logits.softcap
+        expect(full[pos * dVocab + id]).toBeCloseTo(
+          cap === null ? product : cap * Math.tanh(product / cap),
+          4,
+        )
+      }
+    }
+    await model.close()
+  },
+)
+
 test('only the wanted layers and positions are read; wrong ones are refused', async () => {
   const model = await openModel(join(FIXTURES, 'transformers', 'llama-gqa'))
   const some = await logitLens(model, PROMPTS, { layers: [1], positions: [-1], top: 2 })

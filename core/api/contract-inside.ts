@@ -10,6 +10,7 @@ import type {
   ScoreChanges,
   ScoreReach,
   Sharpness,
+  SharpnessPoint,
   SourceContribution,
   Spectrum,
   Step,
@@ -232,6 +233,8 @@ export interface HeadGradientsReply {
   readonly value: number
   readonly pattern: GridReply
   readonly routing: GridReply
+  /** For every receiving position: what sharpening its scores does to |β|. */
+  readonly sharpening: readonly (readonly SharpnessPoint[])[]
   readonly upstream: GridReply
   readonly query: GridReply
   readonly key: GridReply

@@ -23,6 +23,7 @@ import {
   reachCurve,
   scoreReach,
   scoreSteps,
+  sharpeningCurve,
   sharpness,
   softmax,
   sourceContributions,
@@ -142,6 +143,8 @@ describe.each(CHECKPOINTS)('%s', (_, path) => {
     const run = await headRun(model, IDS, place)
     for (const { alpha, size, away } of scoreReach(run, 6))
       expect(size).toBeCloseTo(alpha * (1 - alpha) * away, 6)
+    const [query] = IDS.map((_, i) => i).filter((i) => i === 6)
+    expect(scoreReach(run, query!)).toHaveLength(run.spec.window === null ? 7 : Math.min(7, run.spec.window))
     const curve = reachCurve(run, 6, 2)
     const peak = curve.reduce((best, point) => (point.size > best.size ? point : best))
     expect(peak.alpha).toBe(0.5)
@@ -182,6 +185,29 @@ describe.each(CHECKPOINTS)('%s', (_, path) => {
       for (let i = 0; i < IDS.length; i++)
         expect(Math.abs(sum(rowOf(own.routing, i)))).toBeLessThan(1e-4 * largest + 1e-12)
       expect(error(own.query.data, headRows(grad('attn.hook_rot_q'), head).data)).toBeLessThan(2e-4)
+      if (spec.softcap === null) {
+        // The same as a covariance of keys and values under α: c Σ_j α_j (k̃_j - k̄) (v_j - o)·g.
+        const run = await headRun(model, IDS, { layer: place.layer, head })
+        const covariance = own.query.data.map((_, n) => {
+          const [i, d] = [Math.floor(n / run.rotK.width), n % run.rotK.width]
+          const alpha = rowOf(run.pattern, i)
+          const g = rowOf(own.upstream, i)
+          const mean = alpha.reduce((total, a, j) => total + a * rowOf(run.rotK, j)[d]!, 0)
+          return alpha.reduce((total, a, j) => {
+            const along = rowOf(run.v, j).reduce((s, v, e) => s + g[e]! * (v - rowOf(run.z, i)[e]!), 0)
+            return total + spec.scoreScale * a * (rowOf(run.rotK, j)[d]! - mean) * along
+          }, 0)
+        })
+        expect(error(covariance, own.query.data)).toBeLessThan(1e-3)
+        const curve = sharpeningCurve(run, 7, rowOf(own.upstream, 7)) // the row that the metric looks at
+        const size = Math.hypot(...rowOf(own.routing, 7))
+        expect(curve.find(({ factor }) => factor === 1)!.routing).toBeCloseTo(size, 4)
+        const last = curve.at(-1)!
+        expect(last.entropy).toBeLessThanOrEqual(curve[0]!.entropy)
+        // The nearer the largest weight is to 1, the less the row can learn.
+        if (last.largest > 0.9999)
+          expect(last.routing).toBeLessThan(Math.max(...curve.map(({ routing }) => routing)))
+      }
       for (const [path, rows] of [
         ['key', own.key],
         ['value', own.valuePath],

@@ -8,7 +8,7 @@ import { decoderOf, type LayerSpec } from '../../graph/model-spec.ts'
 import type { Tensor } from '../../graph/tensor.ts'
 import type { Model } from '../../run/model.ts'
 import type { Edit } from '../../run/types.ts'
-import { type HeadWeights, headWeights } from '../head-weights.ts'
+import { type HeadWeights, headWeights, requireOneStack } from '../head-weights.ts'
 
 export interface HeadPlace {
   readonly layer: number
@@ -105,6 +105,7 @@ export async function headRun(
 
 /** The layer of a head. Throws `bad-request` where there is none. */
 export function layerAt(model: Model, { layer, head }: HeadPlace): LayerSpec {
+  requireOneStack(model.spec)
   const { layers } = decoderOf(model.spec)
   const spec = layers[layer]
   if (!Number.isInteger(layer) || !spec)

@@ -3,6 +3,7 @@
  * and per pair. Cost: T² d_head. With independent unit-variance coordinates Var(k·q) = d_k.
  */
 import { type HeadRun, products, rowOf } from './head-run.ts'
+import { softmax } from './scores.ts'
 
 export interface RowSharpness {
   readonly query: number
@@ -61,11 +62,12 @@ export function scoreReach(run: HeadRun, query: number): ScoreReach[] {
   const o = weightedValue(run, weights)
   return Array.from(weights, (alpha, key) => ({ key, alpha }))
     .filter(({ key }) => run.scores.data[query * run.scores.width + key] !== Number.NEGATIVE_INFINITY)
-    .map(({ key, alpha }) => {
-      const size = alpha * distance(rowOf(run.v, key), o)
-      const left = 1 - alpha
-      return { key, alpha, size, away: left * alpha > 0 ? size / (alpha * left) : 0 }
-    })
+    .map(({ key, alpha }) => ({
+      key,
+      alpha,
+      size: alpha * distance(rowOf(run.v, key), o),
+      away: distance(rowOf(run.v, key), weightedValue(run, withWeight(weights, key, 0))),
+    }))
 }
 
 /**
@@ -78,15 +80,48 @@ export function reachCurve(
   key: number,
   steps = 101,
 ): { readonly alpha: number; readonly size: number }[] {
-  const weights = Float64Array.from(rowOf(run.pattern, query))
-  const others = weights.reduce((sum, weight, j) => (j === key ? sum : sum + weight), 0)
+  const weights = rowOf(run.pattern, query)
   return Array.from({ length: steps }, (_, n) => {
     const alpha = n / (steps - 1)
-    const moved = weights.map((weight, j) => {
-      if (j === key) return alpha
-      return others > 0 ? (weight / others) * (1 - alpha) : 0
+    const o = weightedValue(run, withWeight(weights, key, alpha))
+    return { alpha, size: alpha * distance(rowOf(run.v, key), o) }
+  })
+}
+
+export interface SharpnessPoint {
+  /** Factor on the scores of the row; 1 is the run itself. */
+  readonly factor: number
+  readonly entropy: number
+  readonly largest: number
+  /** |β| of the row for the same upstream gradient. */
+  readonly routing: number
+}
+
+/**
+ * What sharpening a row does to what it can learn: its scores times a factor, and the routing gradients
+ * β_j = α_j g·(v_j - o) of the same upstream gradient g. As the row saturates they vanish: weak does not mean
+ * irrelevant.
+ */
+export function sharpeningCurve(
+  run: HeadRun,
+  query: number,
+  upstream: ArrayLike<number>,
+  factors: readonly number[] = [0, 0.25, 0.5, 1, 2, 4, 8, 16, 32],
+): SharpnessPoint[] {
+  const scores = rowOf(run.scores, query)
+  return factors.map((factor) => {
+    const weights = softmax(
+      Array.from(scores, (score) => (score === Number.NEGATIVE_INFINITY ? score : score * factor)),
+    )
+    const o = weightedValue(run, weights)
+    let square = 0
+    weights.forEach((alpha, j) => {
+      let along = 0
+      for (let d = 0; d < o.length; d++) along += upstream[d]! * (run.v.data[j * run.v.width + d]! - o[d]!)
+      square += (alpha * along) ** 2
     })
-    return { alpha, size: alpha * distance(rowOf(run.v, key), weightedValue(run, moved)) }
+    const entropy = weights.reduce((sum, alpha) => (alpha > 0 ? sum - alpha * Math.log(alpha) : sum), 0)
+    return { factor, entropy, largest: Math.max(...weights), routing: Math.sqrt(square) }
   })
 }
 
@@ -99,6 +134,16 @@ export function weightedValue(run: HeadRun, weights: ArrayLike<number>): Float64
 }
 
 // --- Internal helpers ---
+
+/** The row with one weight set, the others keeping their ratios and filling up to 1. */
+function withWeight(weights: ArrayLike<number>, key: number, alpha: number): Float64Array {
+  const row = Float64Array.from(weights)
+  const others = row.reduce((sum, weight, j) => (j === key ? sum : sum + weight), 0)
+  return row.map((weight, j) => {
+    if (j === key) return alpha
+    return others > 0 ? (weight / others) * (1 - alpha) : 0
+  })
+}
 
 function distance(a: ArrayLike<number>, b: ArrayLike<number>): number {
   let sum = 0

@@ -248,6 +248,9 @@ export function createInsideMethods({
           value: own.value,
           pattern: grid(run.pattern),
           routing: grid(own.routing),
+          sharpening: ids.map((_, query) =>
+            first.sharpeningCurve(run, query, own.upstream.data.subarray(query * own.upstream.width)),
+          ),
           upstream: grid(own.upstream),
           query: grid(own.query),
           key: grid(own.key),
