@@ -131,8 +131,7 @@ async function choose(what: 'folder' | 'file' = 'folder'): Promise<void> {
         }
   const chosen = window ? await dialog.showOpenDialog(window, options) : await dialog.showOpenDialog(options)
   const path = chosen.filePaths[0]
-  if (chosen.canceled || path === undefined) return
-  for (const checkpoint of foldersIn([path], '/')) open(checkpoint)
+  if (!chosen.canceled && path !== undefined) open(path)
 }
 
 /** Hands a folder to the page, or keeps it until a page listens. */

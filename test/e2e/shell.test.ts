@@ -193,6 +193,14 @@ describe('menus and dialogs', () => {
     page.chooseCheckpoint()
     await vi.waitFor(() => expect(opened).toEqual(['/a/checkpoint']))
     expect(standIn.dialogs.at(-1)).toMatchObject({ properties: ['openDirectory'] })
+
+    standIn.chosen = { canceled: false, filePaths: ['/a/model.gguf'] }
+    items().find(({ label }) => label === 'Open Checkpoint File…')!.click!()
+    await vi.waitFor(() => expect(opened.at(-1)).toBe('/a/model.gguf'))
+    expect(standIn.dialogs.at(-1)).toMatchObject({
+      properties: ['openFile'],
+      filters: [{ extensions: ['gguf', 'safetensors'] }],
+    })
   })
 })
 
