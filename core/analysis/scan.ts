@@ -11,7 +11,14 @@ import type { RunItem } from '../run/types.ts'
 import { createHeadMaps, type HeadMaps } from './head-maps.ts'
 import { createAccumulator, runSequences } from './pattern-scan.ts'
 import { scoresNamed } from './scores/index.ts'
-import type { AnyScore, ComputedScore, ModelScore, PatternScore, ScoreContext } from './scores/score.ts'
+import {
+  type AnyScore,
+  type ComputedScore,
+  type ModelScore,
+  noScore,
+  type PatternScore,
+  type ScoreContext,
+} from './scores/score.ts'
 import {
   drawnSequences,
   givenRepeats,
@@ -87,7 +94,7 @@ export async function scanHeads(model: Model, options: ScanOptions = {}): Promis
   const ofModel: Record<string, Score> = {}
   for (const score of computed) {
     if (score.kind === 'model') ofModel[score.name] = await score.value(context)
-    else table.set(score.name, await score.heads(context))
+    else table.set(score.name, await headsOfComputed(score, context))
     steps.next(COMPUTED_STEPS)
   }
   for (const score of scores) {
@@ -171,6 +178,18 @@ function contextOf(
     },
     prompts: options.prompts ?? [],
     signal: options.signal,
+  }
+}
+
+/** A model whose weights or blocks are not at hand (an ONNX file) has no such score; the rest goes on. */
+async function headsOfComputed(score: ComputedScore, context: ScoreContext): Promise<Score[][]> {
+  try {
+    return await score.heads(context)
+  } catch (error) {
+    if (!(error instanceof HeadscopeError) || error.code !== 'unsupported') throw error
+    return decoderOf(context.model.spec).layers.map(({ nHeads }) =>
+      Array.from({ length: nHeads }, () => noScore(error.message.replace(/\.$/, ''))),
+    )
   }
 }
 
