@@ -249,6 +249,11 @@ async function attentionComponents(
   let bias = biasName ? dot(read, 0, model.weight(biasName), 0, read.length) : 0
   if (options.valueBias === 'bias') {
     const b = await valueBias(engine, layer) // [kv_head, d_head]
+    if (spec.clip !== null && b.some((value) => value !== 0))
+      throw new HeadscopeError(
+        'bad-request',
+        'Values of this model are clipped after their bias, so b_V is no part of its own; leave it with its head.',
+      )
     for (let head = 0; head < nHeads; head++) {
       const shared = Math.floor((head * nKvHeads) / nHeads)
       const part = dot(b, shared * dHead, output!, head * dHead, dHead)
