@@ -154,4 +154,4 @@ for await (const line of createInterface({ input: process.stdin })) {
   const reply = await answer(line).catch((error: Error) => ({ ok: false, error: error.message }))
   process.stdout.write(`${JSON.stringify(reply)}\n`)
 }
-await opened?.model.close()
+await (opened as Opened | null)?.model.close()
