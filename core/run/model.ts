@@ -16,6 +16,7 @@ import {
 } from '../checkpoint/index.ts'
 import { HeadscopeError } from '../errors.ts'
 import { readFamily } from '../families/index.ts'
+import { matchHooks } from '../graph/hook-names.ts'
 import type { ModelSpec } from '../graph/model-spec.ts'
 import { onnxFileOf } from '../onnx/find.ts'
 import { type Device, requireDevice } from './devices.ts'
@@ -59,6 +60,8 @@ export interface Model {
   encode(text: string, options?: EncodeOptions): number[]
   /** Hash of the weights and where they are not finite: one background pass, cached. */
   contentHash(): Promise<ContentHash>
+  /** Names that capture globs mean here, in the order of the computation. Throws `bad-request` for one that matches nothing. */
+  captures(globs: readonly string[]): string[]
   /** One pass over one prompt or a batch. */
   run(ids: readonly number[] | readonly (readonly number[])[], options?: RunOptions): Promise<Run>
   generate(ids: readonly number[], options?: GenerateOptions): Promise<Generated>
@@ -147,6 +150,11 @@ export async function openModel(path: string, options: OpenOptions = {}): Promis
       return tokenizer.encode(text, encoding)
     },
     contentHash: hash,
+    captures: (globs) =>
+      matchHooks(
+        globs,
+        hooks.map((hook) => hook.name),
+      ),
     async run(ids, run = {}) {
       const prompts = typeof ids[0] === 'number' || ids.length === 0 ? [ids as readonly number[]] : ids
       return hookedRun(opened.engine(), prompts as readonly (readonly number[])[], run, provenance())

@@ -117,6 +117,7 @@ export async function openOnnx(path: string, options: OpenOptions = {}): Promise
       hash ??= await hashOf(file)
       return { hash, nonFinite: [] }
     },
+    captures: (globs) => [...wanted(globs).keys()],
     async run(ids, run = {}) {
       const single = typeof ids[0] === 'number' || ids.length === 0
       const prompts = (single ? [ids] : ids) as readonly (readonly number[])[]

@@ -3,6 +3,7 @@
  * Out: a model whose prompts are the decoder's, whose hooks carry no prefix, and whose encoder has run already.
  */
 import { HeadscopeError } from '../errors.ts'
+import { matchHooks } from '../graph/hook-names.ts'
 import { decoderOf, type ModelSpec } from '../graph/model-spec.ts'
 import type { Engine } from './engine.ts'
 import { generate } from './generate.ts'
@@ -52,6 +53,11 @@ export async function readingModel(
     hooks,
     warnings: [...model.warnings, ...warnings],
     engine,
+    captures: (globs) =>
+      matchHooks(
+        globs,
+        hooks.map((hook) => hook.name),
+      ),
     run(ids, options = {}) {
       const prompts = typeof ids[0] === 'number' || ids.length === 0 ? [ids as readonly number[]] : ids
       return hookedRun(engine(), prompts as readonly (readonly number[])[], options, provenance())

@@ -141,7 +141,7 @@ async function compute(
 ): Promise<{ run: Run; id: number | null; captured: readonly string[] }> {
   const { matchHooks } = await import('../../graph/hook-names.ts')
   const names = model.hooks.map((hook) => hook.name)
-  const captured = matchHooks(values.capture, names)
+  const captured = model.captures(values.capture)
   const wanted = new Set(captured)
   const toFile = values.out !== undefined
   const ids = prompts.map((prompt) => prompt.ids)

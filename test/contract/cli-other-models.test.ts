@@ -1,0 +1,134 @@
+/** The command line on models of two stacks, on ONNX files, and with devices that are not there. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readSafetensorsFile } from '../../core/checkpoint/index.ts'
+import { type CommandLine, commandLine, ROOT } from '../support/command-line.ts'
+import { relativeError } from '../support/golden.ts'
+
+let folder: string
+let headscope: CommandLine
+const fixture = (...parts: string[]) => join(ROOT, 'test', 'fixtures', ...parts)
+const T5 = fixture('transformers', 't5-relative-bias')
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'headscope-cli-'))
+  headscope = commandLine(folder)
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+// biome-ignore lint/suspicious/noExplicitAny: documents are looked at field by field
+async function json(...args: string[]): Promise<any> {
+  const ended = await headscope(...args, '--json')
+  expect(ended.stderr).toBe('')
+  expect(ended.code).toBe(0)
+  return JSON.parse(ended.stdout)
+}
+
+async function refused(exit: number, words: RegExp, ...args: string[]): Promise<void> {
+  const { code, stdout, stderr } = await headscope(...args)
+  expect(stderr).toMatch(words)
+  expect(code).toBe(exit)
+  expect(stdout).toBe('')
+}
+
+describe('an encoder and a decoder', () => {
+  it('runs texts of both, and writes what verify reads', async () => {
+    const golden = readSafetensorsFile(join(T5, 'golden.safetensors'))
+    const out = join(folder, 'captures.safetensors')
+    const found = await json(
+      ...['run', T5, '--text', 'green dark told from blue through moon or dark rain no'],
+      ...['--decoder-text', 'by then after would through no fell man rose'],
+      ...['--capture', '*hook_pattern', '--capture', 'logits', '--out', out],
+    )
+    const [item] = found.items
+    expect(item.source.tokens).toEqual([
+      ...'green dark told from blue through moon or dark rain no'.split(' '),
+      '</s>',
+    ])
+    expect(item.tokens.slice(0, 3)).toEqual(['<pad>', 'by', 'then'])
+    expect(found.run).toBe(1)
+    const written = readSafetensorsFile(out)
+    const first = (golden.get('decoder_input_ids')!.data as BigInt64Array).slice(0, 10)
+    expect(written.get('decoder_input_ids')!.data).toEqual(first)
+    for (const hook of [
+      'decoder.blocks.1.cross_attn.hook_pattern',
+      'encoder.blocks.0.attn.hook_pattern',
+      'logits',
+    ]) {
+      const ours = written.get(hook)!.data as Float32Array
+      const theirs = golden.get(hook)!.data as Float32Array
+      expect(relativeError(ours, theirs.subarray(0, ours.length)), hook).toBeLessThan(1e-4)
+    }
+    expect((await json('verify', T5, '--golden', out)).ok).toBe(true)
+  })
+
+  it('continues, and ablates the heads of cross-attention', async () => {
+    const made = await json('generate', T5, '--text', 'green dark', '--decoder-ids', '0,43', '--max', '3')
+    expect(made.items[0]).toMatchObject({
+      prompt_ids: [0, 43],
+      source_ids: [64, 45, 1],
+      cached_equals_uncached: true,
+    })
+    const { cells } = await json(
+      ...['ablate', T5, '--text', 'green dark', '--decoder-text', 'by then', '--over', 'cross_heads'],
+      ...['--answer', 'would', '--wrong', 'no', '--no-store'],
+    )
+    expect(cells).toHaveLength(8)
+  })
+
+  it('refuses what does not fit in a sentence', async () => {
+    const llama = fixture('transformers', 'llama-gqa')
+    await refused(1, /one text/, 'run', llama, '--ids', '1,2', '--decoder-ids', '1', '--no-store')
+    await refused(
+      2,
+      /one for each prompt/,
+      'run',
+      T5,
+      '--ids',
+      '1',
+      '--ids',
+      '2',
+      '--decoder-ids',
+      '0',
+      '--no-store',
+    )
+    await refused(1, /capture its patterns in a run/, 'scan', T5, '--no-store')
+  })
+})
+
+describe('ONNX files', () => {
+  it('are inspected, run and scanned', async () => {
+    const file = fixture('onnx', 'llama-past.onnx')
+    const seen = await json('inspect', file)
+    expect(seen).toMatchObject({ family: 'onnx', spec: { n_layers: 2, opset: 17, fused: [] } })
+    expect(seen.hooks.map((hook: { name: string }) => hook.name)).toContain('blocks.1.attn.hook_pattern')
+    const ended = await headscope('run', file, '--ids', '5,9,23', '--json')
+    expect(JSON.parse(ended.stdout)).toMatchObject({
+      items: [{ ids: [5, 9, 23] }],
+      model: { family: 'onnx' },
+    })
+    const scan = await headscope('scan', file, '--length', '8', '--batch', '5', '--json')
+    expect(JSON.parse(scan.stdout).heads).toHaveLength(12)
+  })
+
+  it('with fused attention say that no pattern can be seen', async () => {
+    const file = fixture('onnx', 'fused.onnx')
+    expect((await json('inspect', file)).warnings).toEqual([
+      expect.stringContaining('pattern not observable'),
+    ])
+    const words = /pattern not observable.*config\.json and safetensors/
+    await refused(1, words, 'run', file, '--ids', '1,2', '--capture', '*pattern', '--no-store')
+    await refused(1, words, 'scan', file, '--length', '4', '--no-store')
+  })
+})
+
+it('a device that is not there is refused by name, with those that are', async () => {
+  const words = /^The device "tpu" is not available .*available here: cpu/
+  await refused(1, words, 'run', 'induction-2l', '--ids', '1,2', '--device', 'tpu', '--no-store')
+  await refused(1, words, 'serve', '--device', 'tpu', '--no-store')
+  expect(
+    (await json('run', 'induction-2l', '--ids', '1,2', '--device', 'cpu', '--no-store')).items,
+  ).toHaveLength(1)
+})
