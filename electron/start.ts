@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { serve } from '../core/api/serve.ts'
 import { defaultCacheDir } from '../core/checkpoint/cache.ts'
+import { whyNoRuntime } from '../core/cli/host.ts'
 import { sentence } from '../core/errors.ts'
 import { defaultStorePath } from '../core/store/default-path.ts'
 import { build } from './build.ts'
@@ -35,6 +36,11 @@ async function main(): Promise<number> {
       port: { type: 'string' },
     },
   })
+  const why = whyNoRuntime()
+  if (why !== null) {
+    console.error(why)
+    return 1
+  }
   const problem = values.browser ? null : await desktop(values['retry-electron'], positionals)
   if (problem === 'done') return 0
   if (problem !== null) console.log(`${problem}: serving to the browser instead.`)

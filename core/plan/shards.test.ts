@@ -1,4 +1,13 @@
-import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -53,6 +62,17 @@ describe('shares of a plan', () => {
 
   it('leave no other file behind', () => {
     expect(readdirSync(folder).filter((name) => !/^\w+\.db$/.test(name))).toEqual([])
+  })
+
+  it('take away what a killed process left beside them', async () => {
+    const dead = spawnSync(process.execPath, ['-e', '']).pid
+    const left = [`tidy.db.draft-${dead}-0a0b0c0d-wal`, `tidy.db.new-${dead}-0a0b0c0d`]
+    const others = [`tidy.db.new-${process.pid}-0a0b0c0d`, 'tidy.db.notes']
+    for (const name of [...left, ...others]) writeFileSync(at(name), '')
+    await runShard(plan, models, at('tidy.db'), { shard: 1, of: 8 })
+    expect(left.filter((name) => existsSync(at(name)))).toEqual([])
+    expect(others.filter((name) => existsSync(at(name)))).toEqual(others)
+    for (const name of [...others, 'tidy.db']) rmSync(at(name))
   })
 
   it('run again are left as they are', async () => {

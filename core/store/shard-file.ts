@@ -4,7 +4,8 @@
  * page (VACUUM INTO). In: header and cells. Out: the file, put in place whole. Cost: each value is written twice.
  */
 import { randomBytes } from 'node:crypto'
-import { renameSync, rmSync } from 'node:fs'
+import { readdirSync, renameSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { openStore, type Store } from './capture-store.ts'
 import { connect } from './connect.ts'
 import { guarded } from './problem.ts'
@@ -29,6 +30,7 @@ export function writeShardFile(
     for (const end of ['', '-journal', '-wal', '-shm']) rmSync(file + end, { force: true })
   }
   guarded(path, () => {
+    for (const file of leftBehind(path)) rmSync(file, { force: true })
     try {
       fill(draft, fresh, header, cells, keep)
       // A log that a reader has kept alive must not be read as the new file's.
@@ -42,6 +44,26 @@ export function writeShardFile(
 }
 
 // --- Internal helpers ---
+
+/** Files of this kind beside `path` whose process was killed before it could remove them. */
+function leftBehind(path: string): string[] {
+  return readdirSync(dirname(path)).flatMap((name) => {
+    if (!name.startsWith(`${basename(path)}.`)) return []
+    const pid = /^(?:draft|new)-(\d+)-[0-9a-f]{8}(?:-journal|-wal|-shm)?$/.exec(
+      name.slice(basename(path).length + 1),
+    )?.[1]
+    return pid === undefined || lives(Number(pid)) ? [] : [join(dirname(path), name)]
+  })
+}
+
+function lives(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
+  }
+}
 
 function fill(
   draft: string,

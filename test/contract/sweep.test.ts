@@ -1,5 +1,5 @@
 /** Plans as labs run them: the real command, killed in the middle, under a real Slurm where one is installed. */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -84,6 +84,7 @@ describe('sweep and merge', () => {
       expect(same(`killed-${wait}.db`)).toBe(true)
     }
     expect(seen.size).toBeGreaterThan(1)
+    expect(readdirSync(folder).filter((name) => /draft|new|-wal|-shm/.test(name))).toEqual([])
   })
 
   it('stopped by Ctrl-C, keep what is done and say how to go on', async () => {

@@ -195,7 +195,7 @@ describe('menus and dialogs', () => {
     expect(standIn.dialogs.at(-1)).toMatchObject({ properties: ['openDirectory'] })
 
     standIn.chosen = { canceled: false, filePaths: ['/a/model.gguf'] }
-    items().find(({ label }) => label === 'Open Checkpoint File…')!.click!()
+    press('Open Checkpoint File…')
     await vi.waitFor(() => expect(opened.at(-1)).toBe('/a/model.gguf'))
     expect(standIn.dialogs.at(-1)).toMatchObject({
       properties: ['openFile'],
