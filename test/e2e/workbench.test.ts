@@ -30,6 +30,9 @@ afterAll(async () => {
   await engine?.close()
 })
 
+/** Polls for as long as a busy machine may need. */
+const eventually = <T>(get: () => T) => expect.poll(get, { timeout: 30_000 })
+
 const address = () => new URLSearchParams(new URL(page.url()).hash.slice(1))
 const edits = () => page.getByRole('region', { name: 'Active edits' })
 
@@ -71,12 +74,12 @@ describe.sequential('the workbench', () => {
     await page.keyboard.type('open pattern')
     await page.getByRole('option', { name: /Open Pattern/ }).waitFor()
     await page.keyboard.press('Enter')
-    await expect.poll(() => address().get('tab')).toBe('pattern')
+    await eventually(() => address().get('tab')).toBe('pattern')
     await page.keyboard.press('Control+k')
     await page.keyboard.type('L0H3')
     await page.getByRole('option', { name: /Go to L0H3/ }).waitFor()
     await page.keyboard.press('Enter')
-    await expect.poll(() => address().get('head')).toBe('L0H3')
+    await eventually(() => address().get('head')).toBe('L0H3')
     await page.keyboard.press('Control+k')
     await page.keyboard.type('zzzz')
     await page.getByText('Nothing is called that.').waitFor()
@@ -86,7 +89,7 @@ describe.sequential('the workbench', () => {
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'hidden' })
     await page.keyboard.press('1')
-    await expect.poll(() => address().get('tab')).toBeNull()
+    await eventually(() => address().get('tab')).toBeNull()
   })
 
   it('keeps a stack of edits that can be switched, named, moved and undone', async () => {
@@ -96,27 +99,26 @@ describe.sequential('the workbench', () => {
     await page.locator('.prob-ablated').first().waitFor()
     await page.keyboard.press('ArrowRight')
     await page.keyboard.press('a')
-    await expect
-      .poll(() => edits().locator('.edit-chip').allTextContents())
-      .toEqual([expect.stringContaining('zero L1H3'), expect.stringContaining('zero L1H4')])
+    await eventually(() => edits().locator('.edit-chip').allTextContents()).toEqual([
+      expect.stringContaining('zero L1H3'),
+      expect.stringContaining('zero L1H4'),
+    ])
     await edits().getByRole('button', { name: 'zero L1H3: acts' }).click()
     expect(JSON.parse(address().get('edits') ?? '[]')).toHaveLength(2)
     await edits().getByRole('button', { name: 'More about zero L1H4' }).click()
     await page.getByRole('textbox', { name: 'Name of this edit' }).fill('the other one')
     await page.keyboard.press('Enter')
     await page.getByRole('button', { name: '← Earlier' }).click()
-    await expect
-      .poll(() => JSON.parse(address().get('edits') ?? '[]') as unknown)
-      .toEqual([
-        { hook: 'blocks.1.attn.hook_z', head: 4, op: 'zero', name: 'the other one' },
-        { hook: 'blocks.1.attn.hook_z', head: 3, op: 'zero', off: true },
-      ])
+    await eventually(() => JSON.parse(address().get('edits') ?? '[]') as unknown).toEqual([
+      { hook: 'blocks.1.attn.hook_z', head: 4, op: 'zero', name: 'the other one' },
+      { hook: 'blocks.1.attn.hook_z', head: 3, op: 'zero', off: true },
+    ])
     await page.keyboard.press('Escape')
     await page.locator('.pane-title').first().click()
     for (let i = 0; i < 5; i++) await page.keyboard.press('Control+z')
     await edits().waitFor({ state: 'hidden' })
     await page.keyboard.press('Control+Shift+z')
-    await expect.poll(() => edits().locator('.edit-chip').count()).toBe(1)
+    await eventually(() => edits().locator('.edit-chip').count()).toBe(1)
     await edits().getByRole('button', { name: 'Remove all' }).click()
     await edits().waitFor({ state: 'hidden' })
   })
@@ -140,8 +142,8 @@ describe.sequential('the workbench', () => {
     await page.locator('.pattern-canvas canvas').waitFor()
     await page.locator('.pane-title').first().click()
     await page.keyboard.press('x')
-    await expect.poll(() => edits().textContent()).toContain('cut L1H7 36→14')
-    await expect.poll(() => page.locator('.read-out strong').first().textContent()).toBe('0')
+    await eventually(() => edits().textContent()).toContain('cut L1H7 36→14')
+    await eventually(() => page.locator('.read-out strong').first().textContent()).toBe('0')
     await page.getByRole('button', { name: 'Remove all' }).click()
   })
 
@@ -152,7 +154,7 @@ describe.sequential('the workbench', () => {
     await page.locator('.is-both figure').nth(2).waitFor()
     const first = page.locator('.is-both .pattern-window').first()
     await first.hover({ position: { x: 40, y: 150 } })
-    await expect.poll(() => page.locator('.is-both .band-query.is-hovered').count()).toBe(3)
+    await eventually(() => page.locator('.is-both .band-query.is-hovered').count()).toBe(3)
     await page.getByRole('button', { name: 'Let go of L1H7' }).click()
     await page.locator('.is-both').waitFor({ state: 'hidden' })
   })
@@ -160,9 +162,9 @@ describe.sequential('the workbench', () => {
   it('reads the pattern as text and as arcs', async () => {
     await at('&tab=pattern&head=L1H7&form=text')
     await page.getByRole('button', { name: /^word 36 / }).hover()
-    await expect
-      .poll(() => page.getByRole('button', { name: /^word 14 / }).evaluate((e) => (e as HTMLElement).title))
-      .toMatch(/36 → 14: 0\.\d/)
+    await eventually(() =>
+      page.getByRole('button', { name: /^word 14 / }).evaluate((e) => (e as HTMLElement).title),
+    ).toMatch(/36 → 14: 0\.\d/)
     await page.getByRole('button', { name: 'Arcs' }).click()
     await page.locator('.arc').nth(20).waitFor({ state: 'attached' })
   })
@@ -171,11 +173,11 @@ describe.sequential('the workbench', () => {
     await at('&tab=ablation&head=L1H7')
     await page.getByRole('button', { name: 'Ablate', exact: true }).click()
     await page.locator('.effect-line').nth(15).waitFor()
-    await expect.poll(() => page.locator('.sweep-main').textContent()).toMatch(/16\/16/)
+    await eventually(() => page.locator('.sweep-main').textContent()).toMatch(/16\/16/)
     const shown = await page.locator('.effect-number').allTextContents()
     expect(shown).toHaveLength(16)
     expect(shown.every((text) => /^[+−]\d|^0$/.test(text))).toBe(true)
-    await expect.poll(() => address().get('t.ablation')).toMatch(/^\d+$/)
+    await eventually(() => address().get('t.ablation')).toMatch(/^\d+$/)
     await page.reload() // stored as an experiment: the address brings it back
     await page.locator('.effect-line').nth(15).waitFor()
     expect(await page.locator('.effect-number').allTextContents()).toEqual(shown)
@@ -186,22 +188,22 @@ describe.sequential('the workbench', () => {
       'Dorothy lived in the midst of the good Kansas prairies. Dorothy lived in the midst of the great Kansas prairies',
     )
     await at(`&tab=patching&t.corrupt=${corrupt}`)
-    await expect.poll(() => page.locator('.aligned-column.is-different').count()).toBe(1)
+    await eventually(() => page.locator('.aligned-column.is-different').count()).toBe(1)
     await page.getByRole('button', { name: 'Patch', exact: true }).click()
     await page.locator('.effect-line').nth(20).waitFor()
-    await expect.poll(() => page.locator('.sweep-main').textContent()).toMatch(/92\/92/)
+    await eventually(() => page.locator('.sweep-main').textContent()).toMatch(/92\/92/)
     const first = page.locator('.effect-line').first()
     expect(await first.textContent()).toMatch(/^L0 · 14 .*\+1\.00$/) // before anything ran, only the changed token matters
     await first.click()
     await page.getByRole('region', { name: 'The cell' }).locator('.prob-ablated').first().waitFor()
     await page.getByRole('button', { name: 'Open this run' }).click()
-    await expect.poll(() => edits().textContent()).toContain('L0 resid_pre at 14')
+    await eventually(() => edits().textContent()).toContain('L0 resid_pre at 14')
     await page.getByRole('button', { name: 'Remove all' }).click()
   })
 
   it('says why two prompts cannot be patched', async () => {
     await at('&tab=patching&t.corrupt=hello')
-    await expect.poll(() => page.locator('.sweep-problem').textContent()).toMatch(/46 tokens and corrupt \d/)
+    await eventually(() => page.locator('.sweep-problem').textContent()).toMatch(/46 tokens and corrupt \d/)
     expect(await page.getByRole('button', { name: 'Patch', exact: true }).isDisabled()).toBe(true)
   })
 
@@ -230,7 +232,7 @@ describe.sequential('the workbench', () => {
   it('takes a logit apart, and the parts sum to it', async () => {
     await at('&tab=attribution')
     const title = page.getByRole('region', { name: 'Waterfall' }).locator('.pane-title').first()
-    await expect.poll(() => title.textContent()).toMatch(/parts sum to/)
+    await eventually(() => title.textContent()).toMatch(/parts sum to/)
     const [, sum, logit] = /sum to (-?[\d.]+); the model says (-?[\d.]+)/.exec((await title.textContent())!)!
     expect(Number(sum)).toBeCloseTo(Number(logit), 2)
     expect(await page.getByRole('region', { name: 'Largest parts' }).locator('li').count()).toBeGreaterThan(
@@ -241,16 +243,17 @@ describe.sequential('the workbench', () => {
   it('shows when the heads appeared in training, and moves through it', async () => {
     await at('&tab=series')
     await page.getByRole('button', { name: /^Score \d+ of 13 steps/ }).click()
-    await expect
-      .poll(() => page.getByRole('region', { name: 'Curves' }).locator('.pane-title').textContent(), {
+    await eventually(
+      () => page.getByRole('region', { name: 'Curves' }).locator('.pane-title').textContent(),
+      {
         timeout: 60_000,
-      })
-      .toMatch(/0\.5 or above from step1024 on, not yet at step960/)
+      },
+    ).toMatch(/0\.5 or above from step1024 on, not yet at step960/)
     await page.getByRole('slider', { name: 'Checkpoint' }).fill('3')
-    await expect.poll(() => address().get('model')).toMatch(/step640$/)
-    await expect.poll(() => page.locator('.step-slider output').textContent()).toBe('step640')
+    await eventually(() => address().get('model')).toMatch(/step640$/)
+    await eventually(() => page.locator('.step-slider output').textContent()).toBe('step640')
     await page.getByRole('region', { name: /^Pattern of/ }).waitFor()
-  })
+  }, 120_000)
 
   it('asks the store, and deletes a run', async () => {
     await at('&tab=store')
@@ -261,17 +264,17 @@ describe.sequential('the workbench', () => {
       .waitFor()
     const before = await runs.locator('tbody tr').count()
     await page.getByRole('button', { name: /^Ask/ }).click()
-    await expect.poll(() => page.getByRole('region', { name: 'Result' }).locator('tbody tr').count()).toBe(20)
+    await eventually(() => page.getByRole('region', { name: 'Result' }).locator('tbody tr').count()).toBe(20)
     await page.getByRole('textbox', { name: 'SQL query' }).fill('delete from run')
     await page.keyboard.press('Control+Enter')
-    await expect
-      .poll(() => page.getByRole('region', { name: 'SQL' }).getByRole('alert').textContent())
-      .toMatch(/\w/)
+    await eventually(() =>
+      page.getByRole('region', { name: 'SQL' }).getByRole('alert').textContent(),
+    ).toMatch(/\w/)
     await runs
       .getByRole('button', { name: /^Delete run/ })
       .first()
       .click()
-    await expect.poll(() => runs.locator('tbody tr').count()).toBe(before - 1)
+    await eventually(() => runs.locator('tbody tr').count()).toBe(before - 1)
   })
 
   it('has names, roles, contrast and order that axe finds no fault with, on every tab, light and dark', async () => {
@@ -291,5 +294,5 @@ describe.sequential('the workbench', () => {
     await page.keyboard.press('Escape')
     expect(found).toEqual([])
     expect(problems).toEqual([])
-  })
+  }, 240_000)
 })

@@ -90,7 +90,7 @@ export function SqlConsole() {
       </form>
       {reply && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard
-        <div className="table-scroll" tabIndex={0} role="region" aria-label="Result">
+        <section className="table-scroll" tabIndex={0} aria-label="Result">
           <table className="data-table">
             <thead>
               <tr>
@@ -115,7 +115,7 @@ export function SqlConsole() {
               ))}
             </tbody>
           </table>
-        </div>
+        </section>
       )}
     </section>
   )
