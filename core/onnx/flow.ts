@@ -10,8 +10,8 @@ export interface Flow {
   isData(tensor: string): boolean
   /** Every tensor that a tensor is computed from, itself included. */
   before(tensor: string): ReadonlySet<string>
-  /** Every data tensor computed from a tensor, itself included; shapes of it are not. */
-  after(tensor: string): ReadonlySet<string>
+  /** Every data tensor computed from some of these, themselves included; shapes of them are not. */
+  after(...tensors: string[]): ReadonlySet<string>
 }
 
 /** Operations whose outputs are shapes or counts. */
@@ -47,7 +47,7 @@ export function flowOf(graph: GraphProto): Flow {
           }
       return seen
     },
-    after: (tensor) => spread(nodes, [tensor]),
+    after: (...tensors) => spread(nodes, tensors),
   }
 }
 

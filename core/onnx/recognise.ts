@@ -202,7 +202,8 @@ function residualTaps(flow: Flow, attention: Attention, next: Attention | undefi
     tap(layer, 'hook_resid_mid', mid, RESID),
   ]
   // The block ends where the middle itself is added to something that was computed from it.
-  const after = flow.after(mid)
+  // (A norm that sums hands out the middle and its normed form side by side.)
+  const after = flow.after(mid, ...(SKIP_NORMS.has(joined.node.opType) ? [joined.node.output[0]!] : []))
   const isMid = (tensor: string) => sourceOf(flow, tensor) === sourceOf(flow, mid)
   const end = flow.nodes.find((node) => {
     const [a, b] = node.input as [string, string]
