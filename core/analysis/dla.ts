@@ -17,6 +17,7 @@ import type { Tensor } from '../graph/tensor.ts'
 import type { Engine } from '../run/engine.ts'
 import type { Model } from '../run/model.ts'
 import type { Edit } from '../run/types.ts'
+import { throughNorm } from './frozen-norm.ts'
 import { valueBias } from './head-weights.ts'
 import {
   dot,
@@ -160,24 +161,6 @@ export async function directLogitAttribution(
     logit: difference((value) => value),
     logit_after_cap: difference((value) => (cap === null ? value : cap * Math.tanh(value / cap))),
     sources,
-  }
-}
-
-/** The frozen norm of a block as a linear map: direction r → the direction that its input is read with. */
-export function throughNorm(
-  model: Model,
-  direction: Float64Array,
-  weights: NormWeights,
-  scale: number,
-): { direction: Float64Array; bias: number } {
-  const { norm } = model.spec
-  const gain = weights.gain === null ? null : model.weight(weights.gain)
-  const bias = weights.bias ? model.weight(weights.bias) : null
-  const gained = direction.map((value, d) => value * ((gain ? gain[d]! : 1) + (norm.gainMinusOne ? 1 : 0)))
-  const centre = norm.kind === 'layer' ? gained.reduce((sum, value) => sum + value, 0) / gained.length : 0
-  return {
-    direction: gained.map((value) => (value - centre) / scale),
-    bias: bias ? dot(direction, 0, bias, 0, bias.length) : 0,
   }
 }
 

@@ -76,7 +76,7 @@ test.each(Object.entries(ENDS))(
     const [ids] = PROMPTS as [number[], number[]]
     const run = await model.run(ids, { capture: ['blocks.1.hook_resid_pre'] })
     const resid = run.get('blocks.1.hook_resid_pre').data
-    let full = new Float32Array(0)
+    let full: Float32Array = new Float32Array(0)
     await logitLens(model, [ids], {
       layers: [1],
       onLogits: (_, { data }) => {

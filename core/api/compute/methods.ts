@@ -28,6 +28,7 @@ import type {
   ScanRequest,
   SweepNews,
 } from '../contract.ts'
+import type { createBenchMethods } from './bench-methods.ts'
 import type { Engine, EngineModel } from './engine.ts'
 import type { createExchangeMethods } from './exchange-methods.ts'
 import { runExperiment } from './experiments.ts'
@@ -48,6 +49,7 @@ const SHOWN = 10
 export type ComputeMethods = ReturnType<typeof createMethods> &
   ReturnType<typeof createHeadMethods> &
   ReturnType<typeof createExchangeMethods> &
+  ReturnType<typeof createBenchMethods> &
   ReturnType<typeof createInsideMethods>
 
 export interface MethodOptions {

@@ -7,6 +7,7 @@ import * as headscope from '../../index.ts'
 import { versions } from '../../run/versions.ts'
 import { openStore } from '../../store/capture-store.ts'
 import { specSummary } from '../spec-summary.ts'
+import { createBenchMethods } from './bench-methods.ts'
 import type { Engine } from './engine.ts'
 import { createExchangeMethods } from './exchange-methods.ts'
 import { createHeadMethods } from './head-methods.ts'
@@ -48,6 +49,7 @@ function methods({ storePath, ...options }: WorkerData): MethodTable {
       ...createMethods(engine, workspace, options, models),
       ...createHeadMethods({ analyses: headscope, models, version, engine, workspace }),
       ...createInsideMethods({ analyses: headscope, models }),
+      ...createBenchMethods({ first: headscope.firstPrinciples, models }),
       ...createExchangeMethods({ analyses: headscope, models, engine, store }),
     }
   } catch (error) {
