@@ -4,6 +4,7 @@
  */
 import { resolve } from 'node:path'
 import type { Tensor } from '../../graph/tensor.ts'
+import type { Metric } from '../../run/metrics.ts'
 import type { Model } from '../../run/model.ts'
 import type { Edit, Prediction, Run, RunItem, RunOptions } from '../../run/types.ts'
 import { type Call, command, UsageError } from '../command.ts'
@@ -11,6 +12,7 @@ import {
   DECODER_OPTIONS,
   EDIT_OPTION,
   ENGINE_OPTIONS,
+  METRIC_OPTIONS,
   MODEL_OPTIONS,
   PROMPT_OPTIONS,
   STORE_OPTIONS,
@@ -41,6 +43,13 @@ export const run = command({
       help: "hooks to capture ('*' matches anything); logits too",
     },
     out: { type: 'text', value: 'F.safetensors', help: 'write the captures, under their hook names' },
+    grad: {
+      type: 'text',
+      value: 'GLOB',
+      multiple: true,
+      help: 'also ∂metric/∂hook, written by --out as grad.<hook>',
+    },
+    ...METRIC_OPTIONS,
     ...EDIT_OPTION,
     top: { type: 'whole', value: 'N', help: 'likeliest next tokens per position (default 5)' },
     ...STORE_OPTIONS,
@@ -51,8 +60,12 @@ export const run = command({
     const { values, positionals, place, out } = call
     const { top = 5 } = values
     if (top < 0) throw new UsageError(`--top is ${top}, but must be 0 or more`)
-    if (values.out !== undefined && values.capture.length === 0)
-      throw new UsageError('--out writes captures, so say which with --capture')
+    if (values.out !== undefined && values.capture.length + values.grad.length === 0)
+      throw new UsageError('--out writes captures and gradients, so say which with --capture or --grad')
+    const hasMetric = [values.metric, values.answer, values.wrong, values['answer-id'], values['wrong-id']]
+    if (values.grad.length === 0 && hasMetric.some((one) => one !== undefined))
+      throw new UsageError('a metric is for gradients, so say of which hooks with --grad')
+    const metric = values.grad.length > 0 ? (await import('../sweep-command.ts')).givenMetric(values) : null
     const [
       { chooseModel },
       { openChosen },
@@ -76,6 +89,8 @@ export const run = command({
         const prompts = withDecoders(model, encodePrompts(model, given, values.bos), values)
         const kept = new Map<string, Tensor>()
         const done = await compute(call, { model, prompts, edits, top, store: store?.writes ?? null, kept })
+        const gradient =
+          metric === null ? null : await gradientOf(call, { model, prompts, edits, metric, kept })
         if (values.out !== undefined) {
           const { writeCaptures } = await import('../captures-file.ts')
           writeCaptures(
@@ -91,6 +106,7 @@ export const run = command({
             model: known,
             items: done.run.items.map((item) => itemDocument(model, shortened(item, top), viewsOf)),
             captured: done.captured,
+            ...(gradient ? { metric: gradient.metric, gradients: gradient.names } : {}),
             ...(values.out === undefined ? {} : { out: resolve(values.out) }),
             ...(done.id === null ? {} : { run: done.id }),
             warnings: [...new Set([...warnings, ...done.run.warnings])],
@@ -100,9 +116,12 @@ export const run = command({
         out.line(facts.headline(model, chosen, values.at !== undefined, out.style))
         for (const item of done.run.items) report(out, model, shortened(item, top), viewsOf)
         const notes = [
+          ...(gradient ? [`${gradient.metric.kind} is ${gradient.metric.value.toPrecision(6)}`] : []),
           ...(values.out === undefined
             ? []
-            : [`${done.captured.length} captures written to ${resolve(values.out)}`]),
+            : [
+                `${written(done.captured.length, gradient?.names.length ?? 0)} written to ${resolve(values.out)}`,
+              ]),
           ...(store ? [`Run ${done.id} stored in ${store.path}`] : []),
         ]
         if (notes.length > 0) out.line()
@@ -187,6 +206,31 @@ async function compute(
     return run
   })
   return { run: run!, id, captured }
+}
+
+function written(captures: number, gradients: number): string {
+  const parts = [
+    ...(captures > 0 ? [`${captures} captures`] : []),
+    ...(gradients > 0 ? [`${gradients} gradients`] : []),
+  ]
+  return parts.join(' and ')
+}
+
+/** ∂metric/∂hooks, put beside the captures as grad.<hook> where a file is written. */
+async function gradientOf(
+  { values, signal }: Pick<Call, 'signal'> & { values: { grad: readonly string[]; out: string | undefined } },
+  { model, prompts, edits, metric, kept }: Omit<Work, 'top' | 'store'> & { readonly metric: Metric },
+) {
+  const { gradients } = await import('../../run/gradients-of.ts')
+  const own = prompts.map(({ decoder }) => decoder?.ids)
+  const decoderIds = own.every((ids) => ids !== undefined) ? { decoderIds: own } : {}
+  const found = await gradients(
+    model,
+    prompts.map(({ ids }) => ids),
+    { metric, hooks: values.grad, edits, signal, ...decoderIds },
+  )
+  if (values.out !== undefined) for (const [name, tensor] of found.grads) kept.set(`grad.${name}`, tensor)
+  return { metric: found.metric, names: [...found.grads.keys()] }
 }
 
 /** With at most `top` likely tokens per position. */
