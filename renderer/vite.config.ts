@@ -4,10 +4,15 @@ import { defineConfig } from 'vite'
 
 // The folder of this file, without node:path: the renderer's types know no Node.
 const here = decodeURIComponent(new URL('.', import.meta.url).pathname).replace(/^\/([A-Za-z]:)/, '$1')
+const { process } = globalThis as unknown as { process: { env: Record<string, string | undefined> } }
 
-export default defineConfig({
-  root: here,
-  base: './',
-  plugins: [react()],
-  build: { outDir: 'dist', emptyOutDir: true, target: 'es2023', chunkSizeWarningLimit: 1500 },
+export default defineConfig(({ command }) => {
+  // A build that a test starts inherits NODE_ENV=test, and React would then be its development version: half as fast.
+  if (command === 'build') process.env.NODE_ENV = 'production'
+  return {
+    root: here,
+    base: './',
+    plugins: [react()],
+    build: { outDir: 'dist', emptyOutDir: true, target: 'es2023', chunkSizeWarningLimit: 1500 },
+  }
 })

@@ -1,74 +1,13 @@
-/** One ECharts chart in an element: only the parts that are used, resized with its box, redrawn when its option changes. */
-import { BarChart, CustomChart, LineChart, ScatterChart } from 'echarts/charts'
-import {
-  DataZoomComponent,
-  GridComponent,
-  LegendComponent,
-  MarkLineComponent,
-  TooltipComponent,
-} from 'echarts/components'
-import * as echarts from 'echarts/core'
-import { LabelLayout } from 'echarts/features'
-import { CanvasRenderer } from 'echarts/renderers'
-import { useCallback, useLayoutEffect, useRef } from 'react'
+/** An ECharts chart whose library is fetched when the first one is shown: the window opens without it. */
+import { lazy, Suspense } from 'react'
+import type { EChartProps } from './echart-canvas.tsx'
 
-echarts.use([
-  BarChart,
-  CustomChart,
-  LineChart,
-  ScatterChart,
-  MarkLineComponent,
-  LabelLayout,
-  GridComponent,
-  TooltipComponent,
-  LegendComponent,
-  DataZoomComponent,
-  CanvasRenderer,
-])
+const Canvas = lazy(() => import('./echart-canvas.tsx'))
 
-interface Props {
-  readonly option: echarts.EChartsCoreOption
-  readonly label: string
-  /** Called with the position on the x axis that was clicked. */
-  readonly onPick?: (index: number) => void
-  /** Called with the item (and its series) that was clicked. */
-  readonly onItem?: (index: number, series: number) => void
-}
-
-export function EChart({ option, label, onPick, onItem }: Props) {
-  const chart = useRef<echarts.ECharts | null>(null)
-  const mount = useCallback((element: HTMLDivElement | null) => {
-    if (!element) return undefined
-    const made = echarts.init(element, null, { renderer: 'canvas' })
-    chart.current = made
-    const observer = new ResizeObserver(() => made.resize({ animation: { duration: 0 } }))
-    observer.observe(element)
-    return () => {
-      observer.disconnect()
-      made.dispose()
-      chart.current = null
-    }
-  }, [])
-  // An effect, because the chart is a thing outside React that has to follow.
-  useLayoutEffect(() => {
-    const made = chart.current
-    if (!made) return undefined
-    made.setOption(option, { notMerge: true })
-    const onClick = (event: { offsetX: number; offsetY: number }) => {
-      const point = [event.offsetX, event.offsetY]
-      if (!onPick || !made.containPixel('grid', point)) return
-      const at = made.convertFromPixel('grid', point) as number[]
-      onPick(Math.round(at[0] ?? 0))
-    }
-    const onChosen = (event: { dataIndex?: number; seriesIndex?: number }) => {
-      if (event.dataIndex !== undefined) onItem?.(event.dataIndex, event.seriesIndex ?? 0)
-    }
-    made.getZr().on('click', onClick)
-    made.on('click', onChosen as (event: unknown) => void)
-    return () => {
-      made.getZr().off('click', onClick)
-      made.off('click', onChosen as (event: unknown) => void)
-    }
-  }, [option, onPick, onItem])
-  return <div className="echart" role="img" aria-label={label} ref={mount} />
+export function EChart(props: EChartProps) {
+  return (
+    <Suspense fallback={<div className="echart" />}>
+      <Canvas {...props} />
+    </Suspense>
+  )
 }
