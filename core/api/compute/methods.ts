@@ -8,7 +8,6 @@ import { join } from 'node:path'
 import type { ScanResult } from '../../analysis/types.ts'
 import type { Merge, TokenView } from '../../checkpoint/types.ts'
 import { HeadscopeError } from '../../errors.ts'
-import type { Run } from '../../run/types.ts'
 import type {
   CacheReply,
   Compacted,
@@ -18,7 +17,6 @@ import type {
   GenerateReply,
   GenerateRequest,
   InductionView,
-  NamedPrediction,
   OpenCost,
   OpenedModel,
   PredictReply,
@@ -37,6 +35,7 @@ import { inductionView } from './induction.ts'
 import type { createInsideMethods } from './inside-methods.ts'
 import { cellKey } from './intervene.ts'
 import { createModelCache, type ModelCache } from './model-cache.ts'
+import { predict } from './predict.ts'
 import type { Call } from './rpc.ts'
 import { storedCaptures } from './stored-run.ts'
 import type { WorkspaceWrites } from './workspace-writes.ts'
@@ -162,23 +161,16 @@ export function createMethods<M extends EngineModel>(
       }),
 
     /** What the model says at one position, with and without edits. */
-    predict: ({ model, prompt, edits, pos = -1 }: PredictRequest, { signal }: Call): Promise<PredictReply> =>
-      models.use(model, async (opened) => {
+    predict: (
+      { model, prompt, edits, pos = -1, positions = [] }: PredictRequest,
+      { signal }: Call,
+    ): Promise<PredictReply> =>
+      models.use(model, (opened) => {
         const ids = idsOf(opened, prompt)
         const own = engine.decoderIds(opened, prompt.decoder)
         const { length } = own ?? ids
-        const at = pos < 0 ? length + pos : pos
-        if (at < 0 || at >= length) {
-          throw new HeadscopeError(
-            'bad-request',
-            `Position ${pos} is outside of this prompt of ${length} tokens.`,
-          )
-        }
-        const common = { ...beside(own), top: SHOWN, signal }
-        const base = prediction(opened, await opened.run(ids, common), at)
-        if (edits.length === 0) return { base, edited: base, positions: [] }
-        const edited = prediction(opened, await opened.run(ids, { ...common, edits, openRun }), at)
-        return { base, edited, positions: [] }
+        const asked = { ids, length, edits, pos, positions, view: (id: number) => view(opened, [id])[0]! }
+        return predict(opened, asked, { ...beside(own), top: SHOWN, openRun, signal })
       }),
 
     /** A sweep of interventions, stored cell by cell; tells `begun` and `cells`. */
@@ -291,16 +283,6 @@ function beside(own: number[] | null): { decoderIds?: number[][] } {
 function view(model: EngineModel, ids: readonly number[]): TokenView[] {
   if (model.tokenizer) return model.tokenizer.view(ids)
   return ids.map((id) => ({ id, text: String(id), special: false, group: null }))
-}
-
-function prediction(model: EngineModel, run: Run, pos: number): NamedPrediction {
-  const item = run.items[0]!
-  const { top } = item.positions[pos]!
-  return {
-    pos,
-    top: top.map(({ id, prob, logit }) => ({ token: view(model, [id])[0]!, prob, logit })),
-    loss: item.loss,
-  }
 }
 
 /** Size and time of the files of a checkpoint (a folder, or a file by itself): what changes when another checkpoint is written over it. */
