@@ -14,7 +14,7 @@ export default defineConfig({
       },
       node('contract', ['test/contract/**/*.test.ts']),
       node('golden', ['test/golden/**/*.test.ts']),
-      node('e2e', ['test/e2e/**/*.test.ts']),
+      node('e2e', ['test/e2e/**/*.test.ts', 'test/gallery/**/*.test.ts']),
     ],
   },
 })

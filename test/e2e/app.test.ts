@@ -167,7 +167,7 @@ describe.sequential('the app', () => {
     await expect
       .poll(() => page.getByRole('region', { name: 'Places' }).textContent())
       .toMatch(/\d+ of \d+ places hit/)
-    expect(await page.locator('.echart canvas').count()).toBe(1)
+    await page.locator('.echart canvas').waitFor() // the chart library comes with the first chart
   })
 
   it('shows tokens that are HTML as text', async () => {

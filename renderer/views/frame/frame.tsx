@@ -12,6 +12,7 @@ import { Inspector } from '../inspector/inspector.tsx'
 import { Library } from '../library/library.tsx'
 import { TokenStrip } from '../tokens/token-strip.tsx'
 import { EditStack } from './edit-stack.tsx'
+import { FirstSteps } from './first-steps.tsx'
 import { Header } from './header.tsx'
 import { KeyMap } from './key-map.tsx'
 import { Palette } from './palette.tsx'
@@ -42,6 +43,7 @@ export function Frame() {
         <Panel id="centre" minSize="420px">
           <main className="centre">
             <TokenStrip />
+            <FirstSteps />
             <Centre />
           </main>
         </Panel>

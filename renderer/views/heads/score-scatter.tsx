@@ -38,7 +38,7 @@ export function ScoreScatter({ heads, x, y, matches }: Props) {
     return {
       animation: false,
       textStyle: { fontFamily: 'inherit' },
-      grid: { left: 52, right: 18, top: 12, bottom: 44 },
+      grid: { left: 52, right: 44, top: 12, bottom: 44 },
       tooltip: {
         renderMode: 'richText', // drawn on the canvas: never markup
         backgroundColor: c.surface,
