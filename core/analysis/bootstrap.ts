@@ -26,13 +26,29 @@ export function meanScore(values: readonly number[], rows: number, seed: number)
 
 /** Means of 2,000 draws with replacement, ascending. */
 function resampledMeans(values: readonly number[], seed: number): Float64Array {
-  const random = createRandom(seed)
-  const means = Float64Array.from({ length: DRAWS }, () => {
+  const n = values.length
+  const picks = drawsOf(n, seed)
+  const means = new Float64Array(DRAWS)
+  for (let draw = 0, at = 0; draw < DRAWS; draw++) {
     let sum = 0
-    for (let i = 0; i < values.length; i++) sum += values[random.below(values.length)]!
-    return sum / values.length
-  })
+    for (let i = 0; i < n; i++) sum += values[picks[at++]!]!
+    means[draw] = sum / n
+  }
   return means.sort()
+}
+
+/** Draws kept: a scan asks for the same ones for every head and score. Larger ones are drawn anew. */
+const KEPT_NUMBERS = 4_000_000
+let kept: { readonly n: number; readonly seed: number; readonly picks: Uint32Array } | null = null
+
+/** Which of n values each draw takes, 2,000 · n places: the same for the same n and seed. */
+function drawsOf(n: number, seed: number): Uint32Array {
+  if (kept?.n === n && kept.seed === seed) return kept.picks
+  const random = createRandom(seed)
+  const picks = new Uint32Array(DRAWS * n)
+  for (let i = 0; i < picks.length; i++) picks[i] = random.below(n)
+  if (picks.length <= KEPT_NUMBERS) kept = { n, seed, picks }
+  return picks
 }
 
 /** Linear between the two nearest of a sorted list. */
