@@ -14,6 +14,7 @@ import { blockHook, headName } from '../graph/hook-names.ts'
 import { decoderOf, type LayerSpec } from '../graph/model-spec.ts'
 import type { NormWeights } from '../graph/norm.ts'
 import type { Tensor } from '../graph/tensor.ts'
+import type { Dense } from '../run/dense.ts'
 import type { Engine } from '../run/engine.ts'
 import type { Model } from '../run/model.ts'
 import type { Edit } from '../run/types.ts'
@@ -39,6 +40,8 @@ export interface DlaOptions {
   readonly pos?: number
   readonly tokenTypes?: readonly number[]
   readonly edits?: readonly Edit[]
+  /** Values of z that are read in the place of the run's own, [1, pos | 1, head, d_head]; the norms stay the run's. */
+  readonly replace?: (layer: number) => Dense
   /** Also per head and source position: what α_j v_j W_O adds. */
   readonly sources?: boolean
   /**
@@ -224,7 +227,7 @@ async function attentionComponents(
   }
   const [output] = await throughOutput(engine, layer, Float32Array.from(read))
   const { nHeads, nKvHeads, dHead } = spec
-  const z = at('attn.hook_z')
+  const z = options.replace ? rowOf(options.replace(layer), pos) : at('attn.hook_z')
   const values = Array.from({ length: nHeads }, (_, head) =>
     dot(z, head * dHead, output!, head * dHead, dHead),
   )
@@ -250,6 +253,13 @@ async function attentionComponents(
   ]
   const sources = options.sources ? sourceValues(layer, spec, output!, captures, pos) : []
   return { components, normBias, sources }
+}
+
+/** One position of [1, pos | 1, …]. */
+function rowOf({ data, shape }: Dense, pos: number): Float32Array {
+  const size = data.length / shape[1]!
+  const at = shape[1] === 1 ? 0 : pos
+  return data.subarray(at * size, (at + 1) * size)
 }
 
 /** α_j (v_j · W_O r) for every head and source position j. */

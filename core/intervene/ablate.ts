@@ -18,6 +18,7 @@ import { checkPrompts } from '../run/prompts.ts'
 import type { HookInfo } from '../run/segments.ts'
 import { requireCausal, sweepBase } from './base.ts'
 import { collectCells, finiteOr, modeFor } from './collect.ts'
+import { directEffects } from './direct.ts'
 import { estimateSweep, type SweepCell } from './sweep.ts'
 import type { AblationCell, Cell, SweepEstimate, SweepOptions } from './types.ts'
 
@@ -68,9 +69,21 @@ export async function ablate(model: Model, ids: readonly number[], options: Abla
   })
   const base = await sweepBase(engine, ids, metric, options.signal)
   options.onEstimate?.(estimateSweep(engine, cells, base))
+  const direct =
+    options.over === 'heads'
+      ? await directEffects(
+          model,
+          ids,
+          metric,
+          options.kind === 'zero' ? null : (layer) => values.of(hooks.get(blockHook(layer, 'attn.hook_z'))!),
+          options.signal,
+        )
+      : null
   const finish = (place: Place, value: number): AblationCell => {
     const found = finiteOr(value)
-    return { ...place, ...found, delta: found.value === null ? null : value - base.value }
+    const delta = found.value === null ? null : value - base.value
+    const own = direct?.get(`${place.layer} ${place.head}`)
+    return { ...place, ...found, delta, ...(own === undefined ? {} : { direct: own }) }
   }
   return {
     base: base.value,
