@@ -24,6 +24,7 @@ import type {
   LensRequest,
   Library,
   OpenedModel,
+  PairsRequest,
   PredictReply,
   PredictRequest,
   Reproduced,
@@ -36,6 +37,7 @@ import type {
   StoreReply,
   Tokenized,
   TokenizeRequest,
+  WeightsRequest,
 } from '../../core/api/contract.ts'
 import { decodePattern, type Pattern } from './pattern.ts'
 
@@ -112,6 +114,8 @@ export const api = {
   generate: (body: GenerateRequest) => post<GenerateReply>('/api/generate', body),
   folders: (path: string) => get<FolderListing>('/api/folders', path ? { path } : {}),
   startRun: (body: RunRequest) => post<JobStarted>('/api/jobs/run', body),
+  startWeights: (body: WeightsRequest) => post<JobStarted>('/api/jobs/weights', body),
+  startPairs: (body: PairsRequest) => post<JobStarted>('/api/jobs/pairs', body),
   startScan: (body: ScanRequest) => post<JobStarted>('/api/jobs/scan', body),
   startExperiment: <K extends ExperimentKind>(kind: K, body: Experiments[K]['request']) =>
     post<JobStarted>(`/api/jobs/${kind}`, body),

@@ -7,16 +7,20 @@ import type {
   ExperimentKind,
   JobEvent,
   JobStarted,
+  PairsReply,
+  PairsRequest,
   RunRequest,
   ScanReply,
   ScanRequest,
+  WeightsReply,
+  WeightsRequest,
 } from '../../core/api/contract.ts'
 import type { Progress } from '../../core/checkpoint/types.ts'
 import { createStore } from '../state/store.ts'
 import { ApiFailure, api } from './client.ts'
 import { listenToJob } from './job-events.ts'
 
-export type JobKind = 'run' | 'scan' | ExperimentKind | 'other'
+export type JobKind = 'run' | 'scan' | 'weights' | 'pairs' | ExperimentKind | 'other'
 
 export interface Job {
   readonly id: number
@@ -54,6 +58,16 @@ export const scanModel = (body: ScanRequest, name: string) =>
     model: body.model,
     title: `Scoring the heads of ${name}`,
   })
+
+export const analyseWeights = (body: WeightsRequest, name: string) =>
+  follow<WeightsReply>(api.startWeights(body), {
+    kind: 'weights',
+    model: body.model,
+    title: `Reading the weights of ${name}`,
+  })
+
+export const tokenPairs = (body: PairsRequest) =>
+  follow<PairsReply>(api.startPairs(body), { kind: 'pairs', model: body.model, title: 'Pairs of tokens' })
 
 /** After a reload: follows what still runs, and calls `onEnd` as each of them ends. */
 export async function resumeJobs(onEnd: () => void): Promise<void> {

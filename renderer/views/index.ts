@@ -9,6 +9,7 @@ import { PatternView } from './pattern/pattern-view.tsx'
 import { ResidualView } from './residual/residual-view.tsx'
 import { SeriesView } from './series/series-view.tsx'
 import { StoreView } from './store/store-view.tsx'
+import { WeightsView } from './weights/weights-view.tsx'
 
 export interface ViewTab {
   readonly id: string
@@ -24,6 +25,7 @@ export const VIEWS: readonly ViewTab[] = [
   { id: 'attribution', label: 'Attribution', view: AttributionView },
   { id: 'ablation', label: 'Ablation', view: AblationView },
   { id: 'patching', label: 'Patching', view: PatchingView },
+  { id: 'weights', label: 'Weights', view: WeightsView },
   { id: 'series', label: 'Series', view: SeriesView },
   { id: 'store', label: 'Store', view: StoreView },
 ]

@@ -30,7 +30,61 @@ const SCENES: readonly Scene[] = [
   { name: 'pattern', state: '&tab=pattern&query=36&key=7', ready: '.pattern-canvas canvas' },
   { name: 'pattern-log', state: '&tab=pattern&scale=log&bos=hide', ready: '.pattern-canvas canvas' },
   { name: 'induction', state: '&tab=induction', ready: '.arc' },
-  { name: 'ablation', state: '&ablate=zero&query=36&key=7', ready: '.prob-ablated' },
+  { name: 'ablated', state: '&ablate=zero&query=36&key=7', ready: '.prob-ablated' },
+  {
+    name: 'compare',
+    state: `&tab=pattern&query=36&key=7&edits=${encodeURIComponent('[{"hook":"blocks.0.attn.hook_z","head":2,"op":"zero"}]')}`,
+    ready: '.is-both figure:nth-child(3) canvas',
+  },
+  { name: 'text', state: '&tab=pattern&form=text&query=36', ready: '.word' },
+  { name: 'class', state: '&t.order=class&t.size=medium', ready: '.thumbnail-sheet' },
+  { name: 'scatter', state: '&tiles=scatter', ready: '.scatter-box canvas' },
+  { name: 'residual', state: '&tab=residual&query=36&t.border=2', ready: '.lens-cell' },
+  { name: 'attribution', state: '&tab=attribution&query=36', ready: '.echart canvas' },
+  {
+    name: 'ablation',
+    state: '&tab=ablation&query=36&t.at=locked',
+    ready: '.sweep-view',
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Ablate', exact: true }).click()
+      await page.locator('.effect-line').nth(15).waitFor()
+    },
+  },
+  {
+    name: 'patching',
+    state: `&tab=patching&query=36&t.at=locked&t.corrupt=${encodeURIComponent(PROMPT.replace('Zorblat', 'Zirblat'))}`,
+    ready: '.aligned-column',
+    act: async (page) => {
+      await page.getByRole('button', { name: 'Patch', exact: true }).click()
+      await page.locator('.effect-line').nth(20).waitFor()
+      await page.locator('.effect-line').first().click()
+      await page.getByRole('region', { name: 'The cell' }).locator('.prob-ablated').first().waitFor()
+    },
+  },
+  {
+    name: 'series',
+    state: '&tab=series',
+    ready: '.series-view',
+    act: async (page) => {
+      const score = page.getByRole('button', { name: /^Score \d+ of/ })
+      await page.waitForTimeout(400)
+      if (await score.count()) await score.click()
+      await score.waitFor({ state: 'hidden', timeout: 60_000 })
+      await page
+        .getByRole('button', { name: 'Stop after this one' })
+        .waitFor({ state: 'hidden', timeout: 60_000 })
+    },
+  },
+  { name: 'store', state: '&tab=store', ready: '.data-table' },
+  {
+    name: 'palette',
+    state: '',
+    ready: '.thumbnail-sheet',
+    act: async (page) => {
+      await page.keyboard.press('Control+k')
+      await page.getByRole('option').first().waitFor()
+    },
+  },
   {
     name: 'open',
     state: '',
@@ -54,9 +108,12 @@ const SCENES: readonly Scene[] = [
 ]
 
 const README: readonly { file: string; scene: string; theme: 'light' | 'dark' }[] = [
-  { file: 'heads.png', scene: 'ablation', theme: 'light' },
+  { file: 'heads.png', scene: 'ablated', theme: 'light' },
   { file: 'pattern-dark.png', scene: 'pattern', theme: 'dark' },
   { file: 'induction.png', scene: 'induction', theme: 'light' },
+  { file: 'compare.png', scene: 'compare', theme: 'light' },
+  { file: 'patching.png', scene: 'patching', theme: 'light' },
+  { file: 'series.png', scene: 'series', theme: 'light' },
 ]
 
 for (const folder of ['out', 'readme']) mkdirSync(join(HERE, folder), { recursive: true })
@@ -65,6 +122,7 @@ try {
   const page = await browser.newPage({ viewport: SIZES[0]! })
   await page.goto(engine.url)
   await page.locator('output.read-out').waitFor() // the first start scans and runs
+  await page.getByRole('button', { name: 'Close the first steps' }).click()
   const start = await ownPrompt(page, engine)
   for (const theme of ['light', 'dark'] as const) {
     for (const size of SIZES) {

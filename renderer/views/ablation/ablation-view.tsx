@@ -10,7 +10,7 @@ import { useModel, useRun } from '../../api/queries.ts'
 import { setTool, useTool } from '../../state/store.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { Choice } from '../../ui/select.tsx'
-import { MetricFields, useMetric } from '../sweeps/metric-fields.tsx'
+import { MetricFields, useMetric, useMetricPosition } from '../sweeps/metric-fields.tsx'
 import { AblationResult } from './ablation-result.tsx'
 
 type Over = AblateRequest['over']
@@ -46,7 +46,8 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
   const [over, setOver] = useTool<Over>('over', 'heads')
   const [kind, setKind] = useTool<Kind>('kind', 'zero')
   const [texts, setTexts] = useTool<string>('texts', '')
-  const top = run.predictions.at(-1)?.topTokens ?? []
+  const pos = useMetricPosition(run.views.length)
+  const top = run.predictions[pos]?.topTokens ?? []
   const metric = useMetric(top[0] ?? null, top[1] ?? null)
   const running = useJobOn('ablate', model.path)
   const lines = texts.split('\n').filter((line) => line.trim() !== '')

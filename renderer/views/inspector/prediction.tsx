@@ -68,7 +68,7 @@ export function Prediction({
         </span>
       </div>
       <ol className="prediction-list">
-        {rows.slice(0, 6).map((row) => (
+        {rows.slice(0, reply ? 8 : 6).map((row) => (
           <li key={row.token.id} className={row.token.id === next?.id ? 'is-target' : ''}>
             <span className="token-text clip">{row.token.text}</span>
             <Probability value={row.base} look="base" below={reply && least(reply.base.top)} />
@@ -142,7 +142,8 @@ function merge(
   for (const t of edited) {
     rows.set(t.token.id, { token: t.token, base: rows.get(t.token.id)?.base ?? null, edited: t.prob })
   }
-  return [...rows.values()]
+  const most = (row: Row) => Math.max(row.base ?? 0, row.edited ?? 0)
+  return [...rows.values()].sort((a, b) => most(b) - most(a)) // the likeliest of either side are in view
 }
 
 /** The smallest probability of a list: whatever is not in it has less. */

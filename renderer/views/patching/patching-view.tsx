@@ -13,7 +13,7 @@ import { setTool, useTool } from '../../state/store.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
 import { Choice } from '../../ui/select.tsx'
-import { MetricFields, useMetric } from '../sweeps/metric-fields.tsx'
+import { MetricFields, useMetric, useMetricPosition } from '../sweeps/metric-fields.tsx'
 import { AlignedPrompts } from './aligned-prompts.tsx'
 import { align } from './alignment.ts'
 import { PatchResult } from './patch-result.tsx'
@@ -65,14 +65,15 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
   const ready = corrupt.length > 0 && problem === null
   const clean = run.views.map((view) => view.id)
   const corruptIds = corrupt.map((view) => view.id)
+  const pos = useMetricPosition(run.views.length)
   const said = useQuery({
-    queryKey: ['predict', model.path, corruptIds],
+    queryKey: ['predict', model.path, corruptIds, pos],
     queryFn: ({ signal }) =>
-      api.predict({ model: model.path, prompt: { ids: corruptIds }, edits: [] }, signal),
+      api.predict({ model: model.path, prompt: { ids: corruptIds }, edits: [], pos }, signal),
     enabled: ready,
     retry: false,
   })
-  const cleanTop = run.predictions.at(-1)?.topTokens ?? []
+  const cleanTop = run.predictions[pos]?.topTokens ?? []
   const corruptTop = said.data?.base.top.map(({ token }) => token) ?? []
   const answer = cleanTop[0] ?? null
   const wrong = corruptTop.find((token) => token.id !== answer?.id) ?? cleanTop[1] ?? null

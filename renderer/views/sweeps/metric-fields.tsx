@@ -27,6 +27,13 @@ export function useMetric(answer: TokenView | null, wrong: TokenView | null): Me
   )
 }
 
+/** The position that the metric looks at: the locked token where that was chosen, else the last. */
+export function useMetricPosition(length: number): number {
+  const at = useSelection((s) => s.tool.at)
+  const query = useSelection((s) => s.query)
+  return at === 'locked' && query !== null && query < length ? query : length - 1
+}
+
 interface Props {
   readonly model: OpenedModel
   /** What stands where nothing was chosen. */

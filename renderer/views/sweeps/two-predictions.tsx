@@ -34,6 +34,8 @@ export function TwoPredictions({ model, prompt, edits, pos, names }: Props) {
   for (const side of [reply.base, reply.edited]) for (const { token } of side.top) rows.set(token.id, token)
   const of = (side: typeof reply.base, id: number) =>
     side.top.find(({ token }) => token.id === id)?.prob ?? null
+  const most = (id: number) => Math.max(of(reply.base, id) ?? 0, of(reply.edited, id) ?? 0)
+  const shown = [...rows.values()].sort((a, b) => most(b.id) - most(a.id)).slice(0, SHOWN)
   return (
     <div className="prediction">
       <div className="prediction-heads">
@@ -42,7 +44,7 @@ export function TwoPredictions({ model, prompt, edits, pos, names }: Props) {
         <span className="is-ablated clip">{names[1]}</span>
       </div>
       <ol className="prediction-list">
-        {[...rows.values()].slice(0, SHOWN).map((token) => (
+        {shown.map((token) => (
           <li key={token.id}>
             <span className="token-text clip">{token.text}</span>
             <Bar value={of(reply.base, token.id)} look="base" />

@@ -1,0 +1,72 @@
+/** Singular values of one head's two maps, largest first. */
+import { useMemo } from 'react'
+import type { HeadSpectrum } from '../../../core/analysis/weights.ts'
+import { chartColors } from '../../charts/css-colors.ts'
+import { EChart } from '../../charts/echart.tsx'
+import { preciseWeight } from '../../state/format.ts'
+import { headName } from '../../state/selection.ts'
+import { useTheme } from '../../state/theme.ts'
+
+interface Props {
+  readonly own: HeadSpectrum
+  /** What the two are, in words. */
+  readonly title: { readonly ov: string; readonly qk: string }
+}
+
+export function Spectra({ own, title }: Props) {
+  const theme = useTheme()
+  const option = useMemo(() => {
+    const c = chartColors(theme)
+    const text = { color: c.muted, fontSize: 10.5 }
+    const line = (name: string, values: readonly number[], color: string, yAxisIndex: number) => ({
+      name,
+      type: 'line',
+      yAxisIndex,
+      data: values.map((value, i) => [i + 1, value]),
+      symbolSize: 5,
+      lineStyle: { color, width: 1.5 },
+      itemStyle: { color },
+    })
+    const axis = (color: string) => ({
+      type: 'value',
+      min: 0,
+      axisLabel: { ...text, color },
+      splitLine: { lineStyle: { color: c.line, opacity: 0.5 } },
+    })
+    return {
+      animation: false,
+      textStyle: { fontFamily: 'inherit' },
+      grid: { left: 44, right: 44, top: 26, bottom: 26 },
+      legend: { top: 0, left: 40, itemHeight: 8, textStyle: { ...text, fontSize: 11 }, selectedMode: false },
+      tooltip: {
+        trigger: 'axis',
+        renderMode: 'richText', // drawn on the canvas: never markup
+        backgroundColor: c.surface,
+        borderColor: c.line,
+        padding: [4, 8],
+        textStyle: { color: c.text, fontSize: 11.5 },
+      },
+      xAxis: {
+        type: 'value',
+        min: 1,
+        max: Math.max(own.ov.length, own.qk.length),
+        axisLabel: text,
+        splitLine: { show: false },
+        axisLine: { lineStyle: { color: c.line } },
+      },
+      yAxis: [axis(c.bar), { ...axis(c.second), splitLine: { show: false } }],
+      series: [line('OV, what it writes', own.ov, c.bar, 0), line('QK, where it looks', own.qk, c.second, 1)],
+    }
+  }, [own, theme])
+  return (
+    <section className="spectra" aria-label="Spectra">
+      <h3 className="pane-title">
+        Singular values of {headName(own)}
+        <span title={`${title.ov}\n${title.qk}`}>
+          |OV| {preciseWeight(own.ov_norm)} · |QK| {preciseWeight(own.qk_norm)}
+        </span>
+      </h3>
+      <EChart option={option} label={`Singular values of the OV and QK maps of ${headName(own)}`} />
+    </section>
+  )
+}

@@ -1,0 +1,59 @@
+/** The strongest token pairs of one head's circuits, on request: attended → said (OV), query → key (QK). */
+import { useMutation } from '@tanstack/react-query'
+import type { OpenedModel } from '../../../core/api/contract.ts'
+import { tokenPairs } from '../../api/jobs.ts'
+import { signedWeight } from '../../state/format.ts'
+import { type HeadId, headName } from '../../state/selection.ts'
+import { useTool } from '../../state/store.ts'
+import { Segmented } from '../../ui/segmented.tsx'
+
+export function TokenPairs({ model, head }: { model: OpenedModel; head: HeadId }) {
+  const [circuit, setCircuit] = useTool<'ov' | 'qk'>('circuit', 'ov')
+  const pairs = useMutation({
+    mutationFn: (of: 'ov' | 'qk') => tokenPairs({ model: model.path, ...head, circuit: of, count: 40 }),
+  })
+  const found = pairs.data
+  return (
+    <section className="strongest" aria-label="Token pairs">
+      <h3 className="pane-title">Token pairs of {headName(head)}</h3>
+      <p className="button-row">
+        <Segmented
+          label="Circuit"
+          value={circuit}
+          options={[
+            { value: 'ov', label: 'OV' },
+            { value: 'qk', label: 'QK' },
+          ]}
+          onChange={(next) => {
+            setCircuit(next)
+            if (found) pairs.mutate(next)
+          }}
+        />
+        <button
+          type="button"
+          className="button small"
+          disabled={pairs.isPending}
+          onClick={() => pairs.mutate(circuit)}
+        >
+          {pairs.isPending ? 'Searching…' : found ? 'Again' : 'Find the strongest'}
+        </button>
+      </p>
+      <p className="muted small-text">{circuit === 'ov' ? 'attended → said' : 'query → key'}</p>
+      {pairs.isError && (
+        <p className="problem" role="alert">
+          {pairs.error.message}
+        </p>
+      )}
+      <ol className="ranked-list">
+        {found?.pairs.map((pair) => (
+          <li key={`${pair.input}.${pair.output}`} className="pair-line">
+            <span className="token-text clip">{found.words[pair.input]?.text ?? pair.input}</span>
+            <span className="muted">→</span>
+            <span className="token-text clip">{found.words[pair.output]?.text ?? pair.output}</span>
+            <span className="number">{signedWeight(pair.value)}</span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}

@@ -1,0 +1,179 @@
+/**
+ * What a head is made of, without any prompt: which heads it composes with, its spectra, whether it copies, and the token
+ * pairs of its circuits. In: the checkpoint's weights, read once as a job. Out: a grid around the selected head.
+ */
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useCallback } from 'react'
+import type { OpenedModel, WeightsReply } from '../../../core/api/contract.ts'
+import { analyseWeights, useJobOn } from '../../api/jobs.ts'
+import { useModel } from '../../api/queries.ts'
+import { queryClient } from '../../api/query-client.ts'
+import { EffectGrid, type EffectValue } from '../../charts/effect-grid.tsx'
+import { preciseWeight, signedWeight } from '../../state/format.ts'
+import { headName } from '../../state/selection.ts'
+import { select, useSelection, useTool } from '../../state/store.ts'
+import { useTheme } from '../../state/theme.ts'
+import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
+import { saveFile } from '../../ui/save-file.ts'
+import { Segmented } from '../../ui/segmented.tsx'
+import { SignedLegend } from '../pattern/legend.tsx'
+import { csv } from '../sweeps/cells.ts'
+import { composedWith } from './composed.ts'
+import { Spectra } from './spectra.tsx'
+import { TokenPairs } from './token-pairs.tsx'
+
+type Kind = 'q' | 'k' | 'v'
+
+export function WeightsView() {
+  const model = useModel()
+  if (model.isError) return <Failed error={model.error} retry={() => void model.refetch()} />
+  if (!model.data) return <Waiting text="Opening the checkpoint…" />
+  return <Weights model={model.data} />
+}
+
+function Weights({ model }: { model: OpenedModel }) {
+  const read = useQuery<WeightsReply | null>({
+    queryKey: ['weights', model.path],
+    queryFn: () => null,
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: Number.POSITIVE_INFINITY,
+  })
+  const running = useJobOn('weights', model.path)
+  const start = useMutation({
+    mutationFn: async () => {
+      const reply = await analyseWeights({ model: model.path }, model.name)
+      queryClient.setQueryData(['weights', model.path], reply)
+    },
+  })
+  if (!read.data)
+    return (
+      <div className="view">
+        {running || start.isPending ? (
+          <Waiting text="Multiplying out every pair of heads…" />
+        ) : (
+          <Empty title="The weights have not been read yet">
+            <p>
+              Singular values of every head's maps, whether it copies, and how much each head reads of what
+              earlier ones write. No prompt is needed.
+            </p>
+            {start.isError && <p className="problem">{start.error.message}</p>}
+            <button type="button" className="button primary" onClick={() => start.mutate()}>
+              Read the weights of {model.spec.n_layers * model.spec.n_heads} heads
+            </button>
+          </Empty>
+        )}
+      </div>
+    )
+  return <Network model={model} data={read.data} />
+}
+
+function Network({ model, data }: { model: OpenedModel; data: WeightsReply }) {
+  const theme = useTheme()
+  const [shows, setShows] = useTool<'composition' | 'copying'>('weights', 'composition')
+  const [kind, setKind] = useTool<Kind>('through', 'k')
+  const head = useSelection((s) => s.head) ?? { layer: model.spec.n_layers - 1, head: 0 }
+  const { spec } = model
+  const with_ = composedWith(data.composition?.[kind] ?? [], head, spec.n_heads, data.random_baseline)
+  const composition = useCallback(
+    (layer: number, column: number): EffectValue => with_.value(layer, column),
+    [with_],
+  )
+  const copying = useCallback(
+    (layer: number, column: number): EffectValue => data.copying.heads[layer]?.[column]?.value ?? null,
+    [data],
+  )
+  const copies = shows === 'copying' || !data.composition
+  const own = data.heads.find((h) => h.layer === head.layer && h.head === head.head)
+  const name = headName(head)
+  return (
+    <div className="view sweep-view">
+      <div className="toolbar is-wrapping">
+        <Segmented
+          label="What a tile shows"
+          value={copies ? 'copying' : 'composition'}
+          options={[
+            { value: 'composition', label: `composition with ${name}`, disabled: !data.composition },
+            { value: 'copying', label: 'copying' },
+          ]}
+          onChange={setShows}
+        />
+        {!copies && (
+          <Segmented
+            label="Through"
+            value={kind}
+            options={[
+              { value: 'q', label: 'queries' },
+              { value: 'k', label: 'keys' },
+              { value: 'v', label: 'values' },
+            ]}
+            onChange={setKind}
+          />
+        )}
+        <span className="muted small-text" title={data.caveats.join('\n')}>
+          random matrices give {preciseWeight(data.random_baseline)}
+          {data.folded ? ' · norm gains folded in' : ''}
+        </span>
+        <span className="spacer" />
+        <button
+          type="button"
+          className="button small"
+          onClick={() =>
+            saveFile(
+              `${model.name} composition`,
+              'csv',
+              csv(
+                ['through', 'from', 'to', 'value'],
+                (['q', 'k', 'v'] as const).flatMap((through) =>
+                  (data.composition?.[through] ?? []).map((c) => [
+                    through,
+                    headName(c.from),
+                    headName(c.to),
+                    c.value,
+                  ]),
+                ),
+              ),
+              'text/csv',
+            )
+          }
+        >
+          CSV
+        </button>
+      </div>
+      <div className="sweep-result">
+        <section className="sweep-main" aria-label="Weights">
+          <h3 className="pane-title">
+            {copies
+              ? 'Eigenvalue copying'
+              : `${name} through ${{ q: 'queries', k: 'keys', v: 'values' }[kind]}`}
+            <span title={copies ? data.copying.definition : data.definitions.composition}>
+              {copies
+                ? '1: what it attends to, it says again'
+                : 'below it: what it reads of them; above it: what they read of it. Over the random baseline'}
+            </span>
+          </h3>
+          <EffectGrid
+            label={copies ? 'Copying by head' : `Composition with ${name}`}
+            layers={spec.n_layers}
+            columns={spec.n_heads}
+            value={copies ? copying : composition}
+            most={copies ? 1 : with_.most}
+            columnLabel={null}
+            selected={{ layer: head.layer, column: head.head }}
+            hovered={null}
+            theme={theme}
+            format={signedWeight}
+            onHover={() => undefined}
+            onPick={(layer, column) => select({ head: { layer, head: column } })}
+          >
+            <SignedLegend theme={theme} most={copies ? 1 : with_.most} />
+            {!copies && <span className="muted small-text">hatched: no path in one step</span>}
+          </EffectGrid>
+          {own && <Spectra own={own} title={data.definitions} />}
+        </section>
+        <aside className="sweep-side">
+          <TokenPairs key={`${model.path}/${name}`} model={model} head={head} />
+        </aside>
+      </div>
+    </div>
+  )
+}
