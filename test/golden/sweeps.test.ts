@@ -107,35 +107,38 @@ describe.each(CASES)('%s', (name) => {
     }
   })
 
-  test.each(Object.keys(PATCH_SITES) as PatchSite[])('patching %s in both directions', async (site) => {
-    const hookName = (layer: number) => `blocks.${layer}.${PATCH_SITES[site]}`
-    for (const direction of ['denoise', 'noise'] as const) {
-      const result = await patch(model, CLEAN, CORRUPT, { site, direction, metric: METRIC })
-      expect(result.differing).toEqual([2, 5, 9])
-      const [into, from] = direction === 'denoise' ? [CORRUPT, CLEAN] : [CLEAN, CORRUPT]
-      for (const cell of sample(result.cells)) {
-        const where = {
-          ...(cell.head === undefined
-            ? {}
-            : site === 'k' || site === 'v'
-              ? { kv_head: cell.head }
-              : { head: cell.head }),
-          ...(cell.pos === undefined ? {} : { pos: cell.pos }),
+  test.each((Object.keys(PATCH_SITES) as PatchSite[]).filter((site) => !site.startsWith('cross_')))(
+    'patching %s in both directions',
+    async (site) => {
+      const hookName = (layer: number) => `blocks.${layer}.${PATCH_SITES[site]}`
+      for (const direction of ['denoise', 'noise'] as const) {
+        const result = await patch(model, CLEAN, CORRUPT, { site, direction, metric: METRIC })
+        expect(result.differing).toEqual([2, 5, 9])
+        const [into, from] = direction === 'denoise' ? [CORRUPT, CLEAN] : [CLEAN, CORRUPT]
+        for (const cell of sample(result.cells)) {
+          const where = {
+            ...(cell.head === undefined
+              ? {}
+              : site === 'k' || site === 'v'
+                ? { kv_head: cell.head }
+                : { head: cell.head }),
+            ...(cell.pos === undefined ? {} : { pos: cell.pos }),
+          }
+          const value = await single(
+            [into],
+            [{ hook: hookName(cell.layer), ...where, op: 'set', from: { ids: from } }],
+          )
+          expect(Math.abs(cell.value! - value), JSON.stringify(cell)).toBeLessThan(
+            2e-4 * Math.max(1, Math.abs(value)),
+          )
+          expect(cell.normalized).toBeCloseTo(
+            (cell.value! - result.corrupt) / (result.clean - result.corrupt),
+            9,
+          )
         }
-        const value = await single(
-          [into],
-          [{ hook: hookName(cell.layer), ...where, op: 'set', from: { ids: from } }],
-        )
-        expect(Math.abs(cell.value! - value), JSON.stringify(cell)).toBeLessThan(
-          2e-4 * Math.max(1, Math.abs(value)),
-        )
-        expect(cell.normalized).toBeCloseTo(
-          (cell.value! - result.corrupt) / (result.clean - result.corrupt),
-          9,
-        )
       }
-    }
-  })
+    },
+  )
 })
 
 describe('sweeps', () => {
