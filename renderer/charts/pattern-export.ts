@@ -12,6 +12,8 @@ export interface Figure {
   readonly tokens: readonly TokenView[]
   readonly display: Display
   readonly title: string
+  /** Where it comes from: run, checkpoint, edits. Printed below the title. */
+  readonly provenance?: string
 }
 
 const SIDE = 640
@@ -29,7 +31,7 @@ function picture({ pattern, display }: Figure): HTMLCanvasElement {
 }
 
 export function patternSvg(figure: Figure): string {
-  const { pattern, tokens, title, display } = figure
+  const { pattern, tokens, title, display, provenance = '' } = figure
   const cell = SIDE / pattern.size
   const shown = visibleLabels(pattern.size, cell, 0, SIDE, 13)
   const label = (i: number) => `${escapeXml(tokens[i]?.text ?? '')} ${i}`
@@ -46,6 +48,7 @@ export function patternSvg(figure: Figure): string {
 <rect width="100%" height="100%" fill="#fff"/>
 <text x="8" y="18" font-family="sans-serif" font-size="14" font-weight="600">${escapeXml(title)}</text>
 <text x="8" y="34" font-family="sans-serif" fill="#667085">attention weight, ${note}</text>
+<text x="8" y="48" font-family="sans-serif" font-size="9" fill="#667085">${escapeXml(provenance)}</text>
 <text x="${LEFT - 6}" y="${TOP - 8}" text-anchor="end" fill="#667085">query ↓</text>
 <text x="${LEFT + SIDE}" y="34" text-anchor="end" fill="#667085">key →</text>
 <rect x="${LEFT}" y="${TOP}" width="${SIDE}" height="${SIDE}" fill="#f1f3f6" stroke="#d5dae2"/>
@@ -75,6 +78,9 @@ export async function patternPng(figure: Figure): Promise<Blob> {
   context.fillText(title, 8, 18)
   context.font = '11px monospace'
   context.fillText('query ↓   key →', 8, 36)
+  context.fillStyle = '#667085'
+  context.fillText(figure.provenance ?? '', 8, 50)
+  context.fillStyle = '#1b2330'
   context.textBaseline = 'middle'
   const cell = SIDE / pattern.size
   for (const i of visibleLabels(pattern.size, cell, 0, SIDE, 13)) {

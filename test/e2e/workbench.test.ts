@@ -255,6 +255,57 @@ describe.sequential('the workbench', () => {
     await page.getByRole('region', { name: /^Pattern of/ }).waitFor()
   }, 120_000)
 
+  it('reads the weights: the induction head reads the previous-token head through its keys', async () => {
+    await at('&tab=weights&head=L1H7')
+    await page.getByRole('button', { name: /^Read the weights/ }).click()
+    await page.locator('.effect-number').first().waitFor()
+    const shown = await page.locator('.effect-number').allTextContents()
+    expect(shown).toHaveLength(8) // layer 0 below it; its own layer has no such pair
+    const values = shown.map((text) => Number(text.replace('−', '-')))
+    expect(values.indexOf(Math.max(...values))).toBe(2) // L0H2, by its score
+    await page.getByRole('button', { name: 'Find the strongest' }).click()
+    await page.locator('.pair-line').nth(10).waitFor()
+  })
+
+  it('orders heads by class, pins them, and finds pinned ones', async () => {
+    await at('&head=L1H7&t.order=class')
+    await page.locator('.grid-heading').first().waitFor()
+    expect(await page.locator('.grid-heading').first().textContent()).toMatch(/^induction · \d$/)
+    await page.locator('.pane-title').first().click()
+    await page.keyboard.press('p')
+    await page.locator('.tile-pin').waitFor()
+    await page.getByRole('searchbox').fill('pinned')
+    await eventually(() => page.getByRole('gridcell').count()).toBe(1)
+    await page.getByRole('searchbox').fill('')
+    await page.getByRole('button', { name: 'Scatter' }).click()
+    await page.locator('.scatter-box canvas').waitFor()
+  })
+
+  it('leads through the first steps, each ticking itself', async () => {
+    await at('')
+    const steps = page.getByRole('region', { name: 'First steps' })
+    await steps.waitFor()
+    for (let i = 0; i < 4; i++) {
+      await steps.getByRole('listitem').nth(i).getByRole('button').click()
+      await eventually(() => steps.locator('.is-done').count()).toBeGreaterThan(i)
+    }
+    await page.getByRole('region', { name: 'Prediction' }).locator('.prob-ablated').first().waitFor()
+    await page.getByRole('button', { name: 'Close the first steps' }).click()
+    await page.reload()
+    await page.locator('.score-row').first().waitFor()
+    expect(await steps.count()).toBe(0)
+  })
+
+  it('lets the model go on, and makes what it said the prompt', async () => {
+    await at('')
+    await page.getByRole('button', { name: 'Continue…' }).click()
+    await page.getByRole('button', { name: '5 tokens' }).click()
+    const said = page.getByRole('dialog').locator('.token')
+    await eventually(() => said.count()).toBe(5)
+    await said.nth(2).click()
+    await eventually(() => page.locator('.strip-side').textContent()).toContain('49 tokens')
+  })
+
   it('asks the store, and deletes a run', async () => {
     await at('&tab=store')
     const runs = page.getByRole('region', { name: 'Runs' })

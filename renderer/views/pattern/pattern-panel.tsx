@@ -120,6 +120,7 @@ export function PatternPanel({ compact = false }: { compact?: boolean }) {
             pattern={current.pattern}
             tokens={views}
             display={display}
+            run={current.run}
             title={`${current.run.modelName} ${shown}`}
             compact={compact}
           />

@@ -18,6 +18,7 @@ import {
   useSelection,
 } from '../../state/store.ts'
 import { type Theme, useTheme } from '../../state/theme.ts'
+import { Continuation } from './continuation.tsx'
 import { PromptEditor } from './prompt-editor.tsx'
 
 const MOST_LOSS = 8 // nats at which the underline is full
@@ -54,6 +55,7 @@ export function TokenStrip() {
             >
               Edit prompt
             </button>
+            {run.data && model.data && <Continuation model={model.data} run={run.data} />}
             {run.data && (
               <span
                 className="muted small-text"
