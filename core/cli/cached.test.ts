@@ -13,7 +13,7 @@ afterAll(() => model.close())
 it('sees a cache that gives other probabilities', async () => {
   const made = await model.generate([0, 7, 9], { max: 4 })
   expect(await cacheCheck(model, made, [], {})).toEqual({ cached_equals_uncached: true })
-  const logProbs = made.logProbs.map((value, i) => (i === 2 ? value - 0.001 : value))
+  const logProbs = made.logProbs.map((value, i) => (i === 2 ? value - 0.01 : value))
   expect(await cacheCheck(model, { ...made, logProbs }, [], {})).toEqual({ cached_equals_uncached: false })
   expect(await cacheCheck(model, { ...made, ids: made.ids.map(() => 11) }, [], {})).toEqual({
     cached_equals_uncached: false,

@@ -5,7 +5,10 @@ import type { Model } from '../run/model.ts'
 import { dependsOnLength } from '../run/rope-tables.ts'
 import type { Edit, RunOptions } from '../run/types.ts'
 
-/** Largest difference of a log-probability, nats. */
+/**
+ * Largest difference of a log-probability, nats, as a share of the largest logit (at least 1): one row takes another
+ * kernel than many, and float32 noise grows with the logits.
+ */
 export const CACHE_TOLERANCE = 1e-4
 
 export interface CacheCheck {
@@ -31,9 +34,11 @@ export async function cacheCheck(
   const run = sourceIds
     ? await model.run(sourceIds, { ...plain, decoderIds: [whole] })
     : await model.run(whole, plain)
-  const losses = run.items[0]!.positions.slice(promptIds.length - 1, -1).map(({ loss }) => loss)
+  const positions = run.items[0]!.positions.slice(promptIds.length - 1, -1)
+  const losses = positions.map(({ loss }) => loss)
+  const largest = positions.reduce((most, { top }) => Math.max(most, Math.abs(top[0]?.logit ?? 0)), 1)
   const equal =
     losses.length === ids.length &&
-    losses.every((loss, i) => loss !== null && Math.abs(-loss - logProbs[i]!) <= CACHE_TOLERANCE)
+    losses.every((loss, i) => loss !== null && Math.abs(-loss - logProbs[i]!) <= CACHE_TOLERANCE * largest)
   return { cached_equals_uncached: equal }
 }
