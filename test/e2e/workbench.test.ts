@@ -175,7 +175,11 @@ describe.sequential('the workbench', () => {
     await page.locator('.effect-line').nth(15).waitFor()
     await eventually(() => page.locator('.sweep-main').textContent()).toMatch(/16\/16/)
     const shown = await page.locator('.effect-number').allTextContents()
-    expect(shown).toHaveLength(16)
+    expect(shown).toHaveLength(32) // total effect, and direct effect beside it
+    expect(await page.locator('.effect-pair figcaption').allTextContents()).toEqual([
+      'total effect',
+      'direct effect',
+    ])
     expect(shown.every((text) => /^[+−]\d|^0$/.test(text))).toBe(true)
     await eventually(() => address().get('t.ablation')).toMatch(/^\d+$/)
     await page.reload() // stored as an experiment: the address brings it back
@@ -221,6 +225,7 @@ describe.sequential('the workbench', () => {
     expect(
       await page.getByRole('region', { name: 'The cell' }).locator('.token-text').first().textContent(),
     ).toBe(said)
+    await page.getByRole('region', { name: 'Who wrote it' }).locator('.number').first().waitFor()
     const shares = await page
       .getByRole('region', { name: 'Who wrote it' })
       .locator('.number')
