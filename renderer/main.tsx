@@ -3,6 +3,7 @@ import { CSPProvider } from '@base-ui/react/csp-provider'
 import { QueryClientProvider } from '@tanstack/react-query'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
+import { fetchAsChosen } from './api/patterns.ts'
 import { queryClient } from './api/query-client.ts'
 import { connectDesktop } from './state/desktop.ts'
 import { HintProvider } from './ui/hint.tsx'
@@ -14,6 +15,7 @@ import './ui/sweeps.css'
 import { Frame } from './views/frame/frame.tsx'
 import { connectKeys } from './views/frame/keys.ts'
 
+fetchAsChosen()
 connectDesktop()
 connectKeys()
 createRoot(document.getElementById('root')!).render(

@@ -1,5 +1,6 @@
 /** The last patterns that were fetched, within a memory budget, so that going back to a head costs no request. */
 import { type HeadId, walked } from '../state/selection.ts'
+import { getSelection, subscribeSelection } from '../state/store.ts'
 import { api } from './client.ts'
 import type { Pattern } from './pattern.ts'
 
@@ -23,6 +24,18 @@ export async function fetchPattern(run: number, layer: number, head: number): Pr
     kept.set(key, found)
     return found
   }
+  const coming = underway.get(key)
+  if (coming) return coming
+  const request = load(run, layer, head).finally(() => underway.delete(key))
+  underway.set(key, request)
+  return request
+}
+
+/** What is being fetched: asked for twice, it is one request. */
+const underway = new Map<string, Promise<Pattern>>()
+
+async function load(run: number, layer: number, head: number): Promise<Pattern> {
+  const key = keyOf(run, layer, head)
   const pattern = await api.pattern(run, layer, head)
   if (!kept.has(key)) {
     kept.set(key, pattern)
@@ -34,6 +47,19 @@ export async function fetchPattern(run: number, layer: number, head: number): Pr
     }
   }
   return pattern
+}
+
+/** Asks for the pattern of a head in the moment it is chosen, before anything is rendered. Called once, at the start. */
+export function fetchAsChosen(): void {
+  let last: string | null = null
+  subscribeSelection(() => {
+    const { run, head } = getSelection()
+    if (run === null || head === null) return
+    const key = keyOf(run, head.layer, head.head)
+    if (key === last || kept.has(key)) return
+    last = key
+    void fetchPattern(run, head.layer, head.head).catch(() => undefined) // the view that shows it says what is wrong
+  })
 }
 
 const QUIET_MS = 150 // a walk goes on: do not compete with it

@@ -1,6 +1,9 @@
 /** The cache of what was read from the engine. */
-import { QueryClient } from '@tanstack/react-query'
+import { notifyManager, QueryClient } from '@tanstack/react-query'
 import { ApiFailure } from './client.ts'
+
+// A timer between an answer and its picture is up to a frame lost.
+notifyManager.setScheduler(queueMicrotask)
 
 export const queryClient = new QueryClient({
   defaultOptions: {

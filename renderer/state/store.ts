@@ -44,6 +44,9 @@ export function getSelection(): Selection {
   return selection.get()
 }
 
+/** Hears every change of the selection, in the moment it is made. */
+export const subscribeSelection = selection.subscribe
+
 /** Changes the selection and the address. `replace` leaves no step for the back button. */
 export function select(patch: Partial<Selection>, options: { replace?: boolean } = {}): void {
   const before = selection.get()
