@@ -178,8 +178,8 @@ describe.sequential('the app', () => {
     const run = address().get('run')
     await page.keyboard.press('Control+Enter')
     await expect.poll(() => address().get('run'), { timeout: 20_000 }).not.toBe(run)
-    for (const tab of ['Heads', 'Pattern', 'Induction']) {
-      await page.getByRole('tab', { name: tab }).click()
+    for (const tab of await page.getByRole('tab').allTextContents()) {
+      await page.getByRole('tab', { name: tab, exact: true }).click()
       await page.waitForTimeout(300)
       expect(await page.locator('img, .tokens b b').count()).toBe(0)
     }
@@ -195,7 +195,7 @@ describe.sequential('the app', () => {
     await expect
       .poll(() => page.getByRole('alert').allTextContents())
       .toContainEqual(expect.stringMatching(/99999 is out of range/))
-    await page.getByRole('button', { name: 'Close' }).click()
+    await page.getByRole('button', { name: 'Close', exact: true }).click()
   })
 
   it('opens a checkpoint by its path, and says what is wrong with another', async () => {

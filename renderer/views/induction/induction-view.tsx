@@ -10,6 +10,9 @@ import { ArcDiagram } from './arc-diagram.tsx'
 import { HeadBars } from './head-bars.tsx'
 import { type Place, placesOf } from './places.ts'
 
+/** More places than this are not read, and a long prompt has tens of thousands. */
+const MOST_ROWS = 200
+
 export function InductionView() {
   const run = useRun()
   const data = useInduction()
@@ -73,10 +76,16 @@ function Induction({ run, data }: { run: RunDetail; data: Data }) {
           <ol className="place-list">
             {[...places]
               .sort((a, b) => b.weight - a.weight)
+              .slice(0, MOST_ROWS)
               .map((place) => (
                 <PlaceRow key={place.index} place={place} run={run} />
               ))}
           </ol>
+          {places.length > MOST_ROWS && (
+            <p className="muted small-text">
+              The strongest {MOST_ROWS} of {places.length}.
+            </p>
+          )}
         </section>
         <section className="head-bars" aria-label="Heads">
           <h3 className="pane-title">
