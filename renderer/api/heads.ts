@@ -1,0 +1,138 @@
+/**
+ * What heads do, and how checkpoints differ: starts such work, keeps the newest of each kind while the tabs change, and
+ * asks the short questions. In: requests of the contract. Out: replies; failures are ApiFailure with the engine's sentence.
+ */
+import { useSyncExternalStore } from 'react'
+import type {
+  CompareReply,
+  CompareRequest,
+  CorpusReply,
+  CorpusRequest,
+  DifferenceReply,
+  DifferenceRequest,
+  JobStarted,
+  RelationReply,
+  RelationRequest,
+  SearchReply,
+  SearchRequest,
+  SpansReply,
+  SpansRequest,
+} from '../../core/api/contract.ts'
+import type { Progress } from '../../core/checkpoint/types.ts'
+import { createStore } from '../state/store.ts'
+import { ApiFailure, api } from './client.ts'
+import { follow } from './jobs.ts'
+
+/** What each kind of work is asked and gives. `examples` and `kept` are both the corpus job, without and with its runs kept. */
+interface Works {
+  readonly spans: { readonly request: SpansRequest; readonly reply: SpansReply }
+  readonly examples: { readonly request: CorpusRequest; readonly reply: CorpusReply }
+  readonly kept: { readonly request: CorpusRequest; readonly reply: CorpusReply }
+  readonly relation: { readonly request: RelationRequest; readonly reply: RelationReply }
+  readonly compare: { readonly request: CompareRequest; readonly reply: CompareReply }
+}
+export type WorkKind = keyof Works
+
+export interface Work<K extends WorkKind> {
+  readonly request: Works[K]['request']
+  /** null until the engine has named it. */
+  readonly job: number | null
+  readonly progress: Progress | null
+  readonly state: 'running' | 'done' | 'stopped'
+  /** Why it stopped; null when the person stopped it. */
+  readonly problem: string | null
+  readonly reply: Works[K]['reply'] | null
+}
+
+type AllWork = { readonly [K in WorkKind]?: Work<K> }
+
+const ROUTES: Record<WorkKind, string> = {
+  spans: 'spans',
+  examples: 'corpus',
+  kept: 'corpus',
+  relation: 'relation',
+  compare: 'compare',
+}
+
+const works = createStore<AllWork>({})
+
+/** The newest work of a kind. */
+export function useWork<K extends WorkKind>(kind: K): Work<K> | undefined {
+  return useSyncExternalStore(works.subscribe, () => works.get()[kind]) as Work<K> | undefined
+}
+
+/** Starts work; its progress and its end are in `useWork`. Work of the same kind that still runs is cancelled. */
+export async function startWork<K extends WorkKind>(
+  kind: K,
+  request: Works[K]['request'],
+  title: string,
+): Promise<void> {
+  cancelWork(kind)
+  const current = () => works.get()[kind]?.request === request
+  const patch = (change: Partial<Work<K>>) => {
+    if (current()) works.set({ ...works.get(), [kind]: { ...works.get()[kind], ...change } })
+  }
+  const first: Work<K> = { request, job: null, progress: null, state: 'running', problem: null, reply: null }
+  works.set({ ...works.get(), [kind]: first })
+  try {
+    const starting = post<JobStarted>(`/api/jobs/${ROUTES[kind]}`, request)
+    starting.then(
+      ({ job }) => patch({ job }),
+      () => undefined, // follow rejects with the same
+    )
+    const model = 'model' in request ? request.model : request.a
+    const reply = await follow<Works[K]['reply']>(starting, { kind: 'other', model, title }, (event) => {
+      if (event.type === 'progress') patch({ progress: event.progress })
+    })
+    patch({ state: 'done', reply })
+  } catch (error) {
+    const cancelled = error instanceof ApiFailure && error.code === 'cancelled'
+    patch({ state: 'stopped', problem: cancelled ? null : (error as Error).message })
+  }
+}
+
+/** Asks the engine to end it; that it has ended is told as an event. */
+export function cancelWork(kind: WorkKind): void {
+  const work = works.get()[kind]
+  if (work?.state === 'running' && work.job !== null) void api.cancelJob(work.job).catch(() => undefined)
+}
+
+export const headsApi = {
+  classes: (): Promise<string[]> => ask('/api/heads/classes', {}),
+  relationExample: (): Promise<NonNullable<RelationRequest['template']>> =>
+    ask('/api/heads/relation-example', {}),
+  search: (body: SearchRequest, signal?: AbortSignal) => post<SearchReply>('/api/heads/search', body, signal),
+  difference: (body: DifferenceRequest, signal?: AbortSignal) =>
+    post<DifferenceReply>('/api/heads/difference', body, signal),
+}
+
+// --- Internal helpers ---
+
+function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
+  return ask<T>(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    ...(signal ? { signal } : {}),
+  })
+}
+
+async function ask<T>(path: string, init: RequestInit): Promise<T> {
+  let response: Response
+  try {
+    response = await fetch(path, { credentials: 'same-origin', ...init })
+  } catch (cause) {
+    if ((cause as Error).name === 'AbortError') throw cause
+    throw new ApiFailure('offline', 'The engine does not answer; Headscope has to be started again.')
+  }
+  const body = (await response.json().catch(() => null)) as (T & Partial<Refusal>) | null
+  if (response.ok && body !== null) return body
+  throw new ApiFailure(
+    body?.error?.code ?? 'internal',
+    body?.error?.message ?? `The engine answered ${response.status} to ${path}.`,
+  )
+}
+
+interface Refusal {
+  readonly error: { readonly code?: string; readonly message?: string }
+}

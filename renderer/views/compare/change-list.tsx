@@ -1,0 +1,104 @@
+/** Ranked heads by how much they changed; what is within the noise is fainter, below, and has no rank. */
+import type { CompareReply } from '../../../core/api/contract.ts'
+import { preciseWeight, signedWeight } from '../../state/format.ts'
+import { scoreLabel } from '../../state/rank.ts'
+import { headName, sameHead } from '../../state/selection.ts'
+import { select, useSelection, useTool } from '../../state/store.ts'
+import { Choice } from '../../ui/select.tsx'
+import { type Change, changesBy } from './changes.ts'
+
+const MOST = 300
+
+export function ChangeList({ reply }: { reply: CompareReply }) {
+  const selected = useSelection((s) => s.head)
+  const scores = Object.keys(reply.heads[0]?.deltas ?? {})
+  const maps = reply.weights === null ? [] : ['ov', 'qk']
+  const [wanted, setMeasure] = useTool<string>('measure', 'distance')
+  const measures = ['distance', ...scores, ...maps]
+  const measure = measures.includes(wanted) ? wanted : 'distance'
+  const isScore = scores.includes(measure)
+  const changes = changesBy(reply, measure)
+  const most = Math.max(0, ...changes.map(({ value }) => Math.abs(value ?? 0)))
+  const clear = changes.filter((change) => change.clear).length
+  return (
+    <section className="compare-side" aria-label="Heads by change">
+      <h3 className="pane-title">
+        Changed
+        <Choice
+          label="What changed"
+          value={measure}
+          options={measures.map((name) => ({
+            value: name,
+            label:
+              name === 'distance'
+                ? 'pattern distance'
+                : maps.includes(name)
+                  ? `${name.toUpperCase()} map distance`
+                  : `Δ ${scoreLabel(name)}`,
+          }))}
+          onChange={setMeasure}
+        />
+      </h3>
+      <p className="muted small-text" title={reply.definitions[measure]}>
+        {isScore
+          ? `${clear} of ${changes.length} heads moved beyond the noise`
+          : `${clear} of ${changes.length} heads differ`}
+      </p>
+      <ol className="ranked-list">
+        {changes.slice(0, MOST).map((change, i) => (
+          <Row
+            key={headName(change)}
+            change={change}
+            rank={change.clear ? i + 1 : null}
+            signed={isScore}
+            most={most}
+            on={sameHead(selected, change)}
+          />
+        ))}
+      </ol>
+    </section>
+  )
+}
+
+interface RowProps {
+  readonly change: Change
+  readonly rank: number | null
+  readonly signed: boolean
+  readonly most: number
+  readonly on: boolean
+}
+
+function Row({ change, rank, signed, most, on }: RowProps) {
+  const { value, low, high } = change
+  const say = signed ? signedWeight : preciseWeight
+  const interval = low === null || high === null ? '' : `[${say(low)}, ${say(high)}]`
+  const share = value === null || most === 0 ? 0 : Math.abs(value) / most
+  return (
+    <li>
+      <button
+        type="button"
+        className={`change-line${on ? ' is-selected' : ''}${change.clear ? '' : ' is-noise'}`}
+        aria-pressed={on}
+        title={`${headName(change)}: ${value === null ? (change.why ?? 'does not exist') : `${say(value)} ${interval}`}${!change.clear && signed ? ' within the noise: not ranked' : ''}`}
+        onClick={() => select({ head: { layer: change.layer, head: change.head } })}
+      >
+        <span className="rank">{rank ?? (value === null ? '–' : '≈')}</span>
+        <span className="head-name">{headName(change)}</span>
+        {signed ? (
+          <span className="signed-bar">
+            <span
+              className={(value ?? 0) < 0 ? 'signed-fill is-minus' : 'signed-fill'}
+              style={{ width: `${share * 50}%` }}
+            />
+          </span>
+        ) : (
+          <span className="bar">
+            <span className="bar-fill" style={{ width: `${share * 100}%` }} />
+          </span>
+        )}
+        <span className="number">{value === null ? '–' : say(value)}</span>
+        <small className="muted interval">{interval}</small>
+      </button>
+    </li>
+  )
+}

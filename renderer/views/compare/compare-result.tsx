@@ -1,0 +1,178 @@
+/** A comparison: what it says in one line, the texts with their KL, the selected head's difference, and ranked heads. */
+import { useState } from 'react'
+import type { CompareReply, CompareRequest } from '../../../core/api/contract.ts'
+import { preciseWeight } from '../../state/format.ts'
+import { type HeadId, headName } from '../../state/selection.ts'
+import { useSelection } from '../../state/store.ts'
+import { Empty } from '../../ui/notice.tsx'
+import { saveFile } from '../../ui/save-file.ts'
+import { ChangeList } from './change-list.tsx'
+import { changesBy } from './changes.ts'
+import { KlStrip } from './kl-strip.tsx'
+import { PatternDifference } from './pattern-difference.tsx'
+
+interface Props {
+  readonly reply: CompareReply
+  readonly request: CompareRequest
+}
+
+export function CompareResult({ reply, request }: Props) {
+  const selected = useSelection((s) => s.head)
+  const [text, setText] = useState(0)
+  const { prediction, heads } = reply
+  const here = prediction.prompts[text]
+  const most = Math.max(0, ...prediction.prompts.flatMap(({ kl }) => kl.map((value) => value ?? 0)))
+  const head = headOf(reply, selected)
+  return (
+    <>
+      <Summary reply={reply} />
+      <div className="compare-result">
+        <div className="compare-main">
+          {here ? (
+            <section aria-label="Predictions">
+              <h3 className="pane-title">
+                KL by position
+                <span title={reply.definitions.kl}>
+                  bar: KL(A‖B) in nats, full at {preciseWeight(most)}; ≠ another likeliest token
+                </span>
+                {prediction.prompts.length > 1 && (
+                  <span className="compare-pager">
+                    <button
+                      type="button"
+                      className="button small"
+                      aria-label="Previous text"
+                      disabled={text === 0}
+                      onClick={() => setText(text - 1)}
+                    >
+                      ←
+                    </button>
+                    text {text + 1} of {prediction.prompts.length}
+                    <button
+                      type="button"
+                      className="button small"
+                      aria-label="Next text"
+                      disabled={text === prediction.prompts.length - 1}
+                      onClick={() => setText(text + 1)}
+                    >
+                      →
+                    </button>
+                  </span>
+                )}
+              </h3>
+              <KlStrip tokens={reply.tokens[text] ?? []} prediction={here} most={most} />
+            </section>
+          ) : (
+            <p className="muted">No text is the same ids for both: predictions are not compared.</p>
+          )}
+          <section className="compare-pattern" aria-label="Pattern difference">
+            {!here || !head ? (
+              <Empty title="No head to compare">
+                <p>{prediction.why ?? 'The two have no heads in common places; match them by behaviour.'}</p>
+              </Empty>
+            ) : (
+              <PatternDifference a={request.a} b={request.b} ids={here.ids} head={head} />
+            )}
+          </section>
+        </div>
+        {heads.length > 0 ? <ChangeList reply={reply} /> : <Matches reply={reply} />}
+      </div>
+      {heads.length > 0 && reply.matches && <Matches reply={reply} />}
+    </>
+  )
+}
+
+/** The selected head where the comparison has it, else the one that changed most. */
+function headOf(reply: CompareReply, selected: HeadId | null): HeadId | null {
+  const name = selected && headName(selected)
+  return reply.heads.find((one) => headName(one) === name) ?? changesBy(reply, 'distance')[0] ?? null
+}
+
+function Summary({ reply }: { reply: CompareReply }) {
+  const { prediction, vocabulary, moved } = reply
+  const { kl, kl_interval: range, top1_agreement: agree } = prediction
+  const best = moved[0]
+  return (
+    <div className="compare-summary" role="status">
+      <p>
+        <strong className={reply.identical ? 'is-identical' : ''}>
+          {reply.identical ? 'Identical weights' : 'The weights differ'}
+        </strong>
+        <span title={reply.definitions.kl}>
+          KL {kl === null ? '–' : preciseWeight(kl)} nats a position
+          {range && ` [${preciseWeight(range.low)}, ${preciseWeight(range.high)}]`}
+        </span>
+        <span>
+          the same likeliest token at{' '}
+          {agree === null ? '–' : `${(100 * agree).toFixed(1)} % of ${prediction.positions} positions`}
+        </span>
+        <span>
+          {best
+            ? `${new Set(moved.map(headName)).size} heads moved beyond noise, most ${headName(best)}`
+            : 'no head’s score moved beyond the noise'}
+        </span>
+        {reply.report !== null && (
+          <button
+            type="button"
+            className="button small"
+            title="One file that opens offline: all numbers, definitions and texts"
+            onClick={() => saveFile(`${reply.a} and ${reply.b}`, 'html', reply.report!, 'text/html')}
+          >
+            Report (HTML)
+          </button>
+        )}
+      </p>
+      {prediction.why && <p className="warning small-text">{prediction.why}</p>}
+      {reply.warnings.map((warning) => (
+        <p key={warning} className="warning small-text">
+          {warning}
+        </p>
+      ))}
+      {!vocabulary.same && (
+        <details className="warning small-text">
+          <summary>
+            {vocabulary.different.toLocaleString('en')} tokens of the two vocabularies differ (
+            {vocabulary.sizes.join(' and ')} tokens). {vocabulary.comparable.join(' ')}
+          </summary>
+          <ul className="vocabulary-list">
+            {vocabulary.examples.map(({ id, a, b }) => (
+              <li key={id}>
+                <span className="index">{id}</span> <q className="token-text">{a ?? '–'}</q> in A,{' '}
+                <q className="token-text">{b ?? '–'}</q> in B
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+    </div>
+  )
+}
+
+function Matches({ reply }: { reply: CompareReply }) {
+  if (!reply.matches)
+    return (
+      <section className="compare-side" aria-label="Heads">
+        <p className="muted">
+          The shapes differ, so heads have no common places. Match heads by behaviour to pair them.
+        </p>
+      </section>
+    )
+  return (
+    <section className="compare-side compare-matches" aria-label="Heads matched by behaviour">
+      <h3 className="pane-title">
+        Matched <span title={reply.definitions.matches}>A → B, 1 is the same pattern</span>
+      </h3>
+      <ol className="ranked-list">
+        {reply.matches.map(({ a, b, similarity }) => (
+          <li key={headName(a)} className="match-line">
+            <span className="head-name">{headName(a)}</span> →{' '}
+            <span className="head-name">{headName(b)}</span>
+            <span className="bar">
+              <span className="bar-fill" style={{ width: `${Math.max(0, similarity) * 100}%` }} />
+            </span>
+            <span className="number">{preciseWeight(similarity)}</span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}

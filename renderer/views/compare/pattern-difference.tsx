@@ -1,0 +1,86 @@
+/** The selected head's pattern on one text, B − A, signed: blue where B looks more. */
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useMemo, useState } from 'react'
+import type { DifferenceReply } from '../../../core/api/contract.ts'
+import { headsApi } from '../../api/heads.ts'
+import type { Pattern } from '../../api/pattern.ts'
+import { FIT, type View } from '../../charts/labels.ts'
+import { PatternChart } from '../../charts/pattern-chart.tsx'
+import { differenceReading } from '../../charts/reading.ts'
+import { type HeadId, headName } from '../../state/selection.ts'
+import { useTheme } from '../../state/theme.ts'
+import { Failed, Waiting } from '../../ui/notice.tsx'
+import { largestDifference } from '../pattern/largest-difference.ts'
+import { SignedLegend } from '../pattern/legend.tsx'
+import { ReadOut } from '../pattern/read-out.tsx'
+
+interface Props {
+  readonly a: string
+  readonly b: string
+  readonly ids: readonly number[]
+  readonly head: HeadId
+}
+
+const LABELS = 88
+
+export function PatternDifference({ a, b, ids, head }: Props) {
+  const found = useQuery({
+    queryKey: ['pattern-difference', a, b, ids, head.layer, head.head],
+    queryFn: ({ signal }) =>
+      headsApi.difference({ a, b, prompt: { ids }, layer: head.layer, head: head.head }, signal),
+    placeholderData: keepPreviousData,
+    retry: false,
+  })
+  if (found.isError) return <Failed error={found.error} retry={() => void found.refetch()} />
+  if (!found.data) return <Waiting text={`Reading ${headName(head)} in both…`} />
+  return (
+    <Picture
+      key={ids.join(' ')}
+      data={found.data}
+      name={`${a}→${b}/${ids.join('.')}/${headName(head)}`}
+      head={head}
+    />
+  )
+}
+
+function Picture({ data, name, head }: { data: DifferenceReply; name: string; head: HeadId }) {
+  const theme = useTheme()
+  const [view, setView] = useState<View>(FIT)
+  const [before, after] = useMemo(() => [patternOf(data, data.a), patternOf(data, data.b)], [data])
+  const display = { theme, log: false, bos: 'show' } as const
+  const most = largestDifference(before, after, display)
+  return (
+    <>
+      <h3 className="pane-title">
+        {headName(head)}, B − A <span>rows are queries; blue where B looks more</span>
+        <SignedLegend theme={theme} most={most} />
+      </h3>
+      <PatternChart
+        name={name}
+        title={`Difference of ${headName(head)} between the two checkpoints`}
+        pattern={after}
+        against={before}
+        tokens={data.tokens}
+        display={display}
+        labels={LABELS}
+        view={view}
+        onView={setView}
+      >
+        <ReadOut reading={differenceReading(before, after, 'show')} tokens={data.tokens} brief={false} />
+      </PatternChart>
+    </>
+  )
+}
+
+/** Without the cells above the diagonal where nothing is there: those tokens are not visible. */
+function patternOf({ tokens, a, b }: DifferenceReply, weights: readonly number[]): Pattern {
+  const size = tokens.length
+  const sees = (list: readonly number[]) =>
+    list.some((weight, i) => weight !== 0 && i % size > Math.floor(i / size))
+  if (sees(a) || sees(b)) return { size, layout: 'full', data: Float32Array.from(weights) }
+  return {
+    size,
+    layout: 'tri',
+    data: Float32Array.from(weights.filter((_, i) => i % size <= Math.floor(i / size))),
+  }
+}

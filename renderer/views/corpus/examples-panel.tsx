@@ -1,0 +1,117 @@
+/** The strongest examples of every head over the texts: its edges, and the texts in which it looks away from the start. */
+import type { CorpusReply, OpenedModel } from '../../../core/api/contract.ts'
+import { startWork, useWork } from '../../api/heads.ts'
+import { preciseWeight } from '../../state/format.ts'
+import { headName } from '../../state/selection.ts'
+import { useSelection } from '../../state/store.ts'
+import { Empty } from '../../ui/notice.tsx'
+import { ExampleRow } from './example-row.tsx'
+import { HeadLines } from './head-lines.tsx'
+import { openExample } from './open-example.ts'
+import { PickFields } from './pick-fields.tsx'
+import { choicesOf, usePicks } from './picks.ts'
+import { useTexts } from './source.ts'
+import { WorkState } from './work-state.tsx'
+
+const KEPT = 20
+
+export function ExamplesPanel({ model }: { model: OpenedModel }) {
+  const texts = useTexts()
+  const picks = usePicks()
+  const newest = useWork('examples')
+  const work = newest?.request.model === model.path ? newest : undefined
+  const start = () =>
+    void startWork(
+      'examples',
+      { model: model.path, prompts: texts.prompts, keep: KEPT, ...choicesOf(picks) },
+      `Examples in ${texts.prompts.length} texts`,
+    )
+  return (
+    <>
+      <div className="toolbar is-wrapping corpus-run">
+        <PickFields />
+        <button
+          type="button"
+          className="button small primary"
+          disabled={texts.prompts.length === 0 || work?.state === 'running'}
+          onClick={start}
+        >
+          Find the strongest in {texts.prompts.length} {texts.prompts.length === 1 ? 'text' : 'texts'}
+        </button>
+      </div>
+      {work?.reply ? (
+        <Found model={model} reply={work.reply} />
+      ) : work ? (
+        <WorkState kind="examples" work={work} text="Reading the texts…" />
+      ) : (
+        <Empty title="No examples yet">
+          <p>
+            Every head keeps its {KEPT} strongest edges over the texts, one for each pair of tokens and text.
+            Edges to the first position and to itself are left out.
+          </p>
+        </Empty>
+      )}
+    </>
+  )
+}
+
+function Found({ model, reply }: { model: OpenedModel; reply: CorpusReply }) {
+  const selected = useSelection((s) => (s.head ? headName(s.head) : null))
+  const lines = reply.heads
+    .map(({ layer, head, edges }) => ({
+      layer,
+      head,
+      value: edges[0]?.weight ?? 0,
+      title: `strongest edge ${edges[0] ? preciseWeight(edges[0].weight) : 'none'}`,
+    }))
+    .sort((a, b) => b.value - a.value)
+  const shown = reply.heads.find((one) => headName(one) === selected) ?? reply.heads[0]!
+  const name = headName(shown)
+  return (
+    <div className="corpus-result is-narrow">
+      <section className="corpus-main" aria-label="Heads by strongest edge">
+        <h3 className="pane-title">
+          Heads <span>by strongest edge</span>
+        </h3>
+        <HeadLines lines={lines} shown={name} />
+      </section>
+      <div className="corpus-side">
+        <section className="corpus-examples" aria-label={`Strongest examples of ${name}`}>
+          <h3 className="pane-title">
+            {name} <span>{shown.edges.length} strongest edges; the marked tokens are key and query</span>
+          </h3>
+          {shown.edges.length === 0 && <p className="muted">No edge of this kind in these texts.</p>}
+          <ol>
+            {shown.edges.map(({ prompt, query, key, weight }) => (
+              <ExampleRow
+                key={`${prompt} ${query} ${key}`}
+                tokens={reply.tokens[prompt] ?? []}
+                query={query}
+                at={key}
+                weight={weight}
+                onOpen={() => openExample(model, reply.tokens[prompt] ?? [], shown, query, key)}
+              />
+            ))}
+          </ol>
+        </section>
+        <section className="corpus-examples" aria-label={`Texts of ${name}`}>
+          <h3 className="pane-title">
+            Texts <span>mean weight away from the first position</span>
+          </h3>
+          <ol>
+            {shown.texts.slice(0, 5).map(({ prompt, mean }) => (
+              <ExampleRow
+                key={prompt}
+                tokens={reply.tokens[prompt] ?? []}
+                query={null}
+                at={0}
+                weight={mean}
+                onOpen={() => openExample(model, reply.tokens[prompt] ?? [], shown, 0, null)}
+              />
+            ))}
+          </ol>
+        </section>
+      </div>
+    </div>
+  )
+}

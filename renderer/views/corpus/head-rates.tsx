@@ -1,0 +1,72 @@
+/** Every head's rate in the texts, with its interval, beside its score on random repeats. A click selects the head. */
+import type { ReactNode } from 'react'
+import type { SpansReply } from '../../../core/api/contract.ts'
+import { ScoreBar } from '../../charts/score-bar.tsx'
+import { formatScore } from '../../state/rank.ts'
+import { headName } from '../../state/selection.ts'
+import { select } from '../../state/store.ts'
+import { scoreText } from '../../ui/score-text.ts'
+
+interface Props {
+  /** In the order that is shown. */
+  readonly heads: SpansReply['heads']
+  readonly shown: SpansReply['heads'][number]
+  readonly definitions: SpansReply['definitions']
+  readonly children: ReactNode
+}
+
+const MOST = 400
+
+export function HeadRates({ heads, shown, definitions, children }: Props) {
+  return (
+    <section className="corpus-main" aria-label="Heads by rate">
+      <h3 className="pane-title">
+        All heads <span>{children}</span>
+      </h3>
+      <div className="rate-line rate-heading" aria-hidden="true">
+        <span />
+        <span title={definitions.rate}>
+          <i className="swatch" /> in these texts
+        </span>
+        <span title={definitions.random_repeat}>
+          <i className="swatch is-second" /> random repeats
+        </span>
+      </div>
+      <ol className="ranked-list">
+        {heads.slice(0, MOST).map((one) => {
+          const name = headName(one)
+          return (
+            <li key={name}>
+              <button
+                type="button"
+                className={one === shown ? 'rate-line is-selected' : 'rate-line'}
+                aria-pressed={one === shown}
+                aria-label={`${name}: in these texts ${scoreText(one.rate)}, n = ${one.rate.n}; random repeats ${scoreText(one.random_repeat)}`}
+                title={`in these texts ${scoreText(one.rate)}, n = ${one.rate.n}\nrandom repeats ${scoreText(one.random_repeat)}`}
+                onClick={() => select({ head: { layer: one.layer, head: one.head } })}
+              >
+                <span className="head-name">{name}</span>
+                <span className="rate-pair">
+                  <ScoreBar score={one.rate} />
+                  <span className="number">{formatScore(one.rate) || '–'}</span>
+                </span>
+                <span className="rate-pair is-second">
+                  <ScoreBar score={one.random_repeat} />
+                  <span className="number">{formatScore(one.random_repeat) || '–'}</span>
+                </span>
+              </button>
+            </li>
+          )
+        })}
+      </ol>
+      {heads.length > MOST && (
+        <p className="muted small-text">
+          The first {MOST} of {heads.length} heads.
+        </p>
+      )}
+      {heads[0]?.rate.value === null && (
+        <p className="warning small-text">No rate: {heads[0].rate.why}. Give more text.</p>
+      )}
+    </section>
+  )
+}

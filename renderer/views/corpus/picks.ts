@@ -1,0 +1,44 @@
+/** Which tokens a query and a key may be: any, a class, or words that a person lists. Shared by examples and search. */
+import { useSyncExternalStore } from 'react'
+import type { TokenChoice } from '../../../core/api/contract.ts'
+import { createStore } from '../../state/store.ts'
+
+export interface Pick {
+  /** `any`, `words`, or the name of a class. */
+  readonly kind: string
+  readonly words: string
+}
+
+export interface Picks {
+  readonly query: Pick
+  readonly key: Pick
+}
+
+const ANY: Pick = { kind: 'any', words: '' }
+const picks = createStore<Picks>({ query: ANY, key: ANY })
+
+export function usePicks(): Picks {
+  return useSyncExternalStore(picks.subscribe, picks.get)
+}
+
+export function setPick(side: keyof Picks, pick: Pick): void {
+  picks.set({ ...picks.get(), [side]: pick })
+}
+
+/** The same for a request; undefined: any token. Words are split at commas. */
+export function choiceOf({ kind, words }: Pick): TokenChoice | undefined {
+  if (kind === 'any') return undefined
+  if (kind !== 'words') return { class: kind }
+  const list = words
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '')
+  return list.length > 0 ? { words: list } : undefined
+}
+
+/** The fields `query` and `key` of a request. */
+export function choicesOf(now: Picks): { query?: TokenChoice; key?: TokenChoice } {
+  const query = choiceOf(now.query)
+  const key = choiceOf(now.key)
+  return { ...(query ? { query } : {}), ...(key ? { key } : {}) }
+}

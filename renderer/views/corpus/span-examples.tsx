@@ -1,0 +1,54 @@
+/** Hits and misses of one head, and how often the model then says B. */
+import type { OpenedModel, SpansReply } from '../../../core/api/contract.ts'
+import { headName } from '../../state/selection.ts'
+import { scoreText } from '../../ui/score-text.ts'
+import { ExampleRow } from './example-row.tsx'
+import { openExample } from './open-example.ts'
+
+type Head = SpansReply['heads'][number]
+
+interface Props {
+  readonly model: OpenedModel
+  readonly reply: SpansReply
+  readonly head: Head
+}
+
+export function SpanExamples({ model, reply, head }: Props) {
+  const name = headName(head)
+  return (
+    <section className="corpus-examples" aria-label={`Hits and misses of ${name}`}>
+      <h3 className="pane-title">
+        {name}{' '}
+        <span title={reply.definitions.rate}>
+          rate {scoreText(head.rate)}, n = {head.rate.n}
+        </span>
+      </h3>
+      {(['hits', 'misses'] as const).map((kind) => (
+        <div key={kind}>
+          <h4 className="example-title">
+            {kind}{' '}
+            <span className="muted" title={reply.definitions.predicted}>
+              the model then says B: {scoreText(head.predicted[kind])}
+            </span>
+          </h4>
+          {head.examples[kind].length === 0 ? (
+            <p className="muted small-text">none in these texts</p>
+          ) : (
+            <ol>
+              {head.examples[kind].map(({ window, query, target, weight }) => (
+                <ExampleRow
+                  key={`${window} ${query}`}
+                  tokens={reply.tokens[window] ?? []}
+                  query={query}
+                  at={target}
+                  weight={weight}
+                  onOpen={() => openExample(model, reply.tokens[window] ?? [], head, query, target)}
+                />
+              ))}
+            </ol>
+          )}
+        </div>
+      ))}
+    </section>
+  )
+}

@@ -1,0 +1,163 @@
+/** The heads of a relation probe: a grid, and a list by corrected p and size. */
+import { useCallback, useMemo } from 'react'
+import type { OpenedModel, RelationReply } from '../../../core/api/contract.ts'
+import { EffectGrid } from '../../charts/effect-grid.tsx'
+import { signedWeight } from '../../state/format.ts'
+import { headName, sameHead } from '../../state/selection.ts'
+import { select, useSelection, useTool } from '../../state/store.ts'
+import { useTheme } from '../../state/theme.ts'
+import { saveFile } from '../../ui/save-file.ts'
+import { scoreText } from '../../ui/score-text.ts'
+import { Segmented } from '../../ui/segmented.tsx'
+import { SignedLegend } from '../pattern/legend.tsx'
+import { cellGrid, csv } from '../sweeps/cells.ts'
+
+type Head = RelationReply['heads'][number]
+type Shows = 'difference' | 'won'
+
+const CLEAR = 0.05
+
+export function RelationResult({ model, report }: { model: OpenedModel; report: RelationReply }) {
+  const theme = useTheme()
+  const selected = useSelection((s) => s.head)
+  const [shows, setShows] = useTool<Shows>('relation-shows', 'difference')
+  // Won shares lie about 0.5: what is above or below it is the sign.
+  const read = useCallback(
+    (head: Head) =>
+      shows === 'difference' ? head.difference.value : head.won === null ? null : head.won - 0.5,
+    [shows],
+  )
+  const grid = useMemo(() => cellGrid(report.heads, model.spec.n_heads, read), [report, model, read])
+  const ranked = useMemo(
+    () =>
+      [...report.heads].sort(
+        (a, b) =>
+          Number((b.p_holm ?? 1) < CLEAR) - Number((a.p_holm ?? 1) < CLEAR) ||
+          Math.abs(b.difference.value ?? 0) - Math.abs(a.difference.value ?? 0),
+      ),
+    [report],
+  )
+  const most = shows === 'won' ? 0.5 : grid.most
+  const clear = report.heads.filter((head) => (head.p_holm ?? 1) < CLEAR).length
+  return (
+    <div className="sweep-result relation-result">
+      <section className="sweep-main" aria-label="Relation by head">
+        <h3 className="pane-title">
+          {shows === 'difference' ? 'Weight on target − on distractor' : 'Share of triples won − 0.5'}
+          <span title={report.definition}>mean over {report.triples} triples; p is a guide</span>
+        </h3>
+        <p className="button-row relation-tools">
+          <Segmented
+            label="What a tile shows"
+            value={shows}
+            options={[
+              { value: 'difference', label: 'mean difference' },
+              { value: 'won', label: 'share won' },
+            ]}
+            onChange={setShows}
+          />
+          <button
+            type="button"
+            className="button small"
+            onClick={() => saveFile(`${model.name} relation`, 'csv', table(ranked), 'text/csv')}
+          >
+            CSV
+          </button>
+        </p>
+        <EffectGrid
+          label={shows === 'difference' ? 'Mean difference by head' : 'Share won by head'}
+          layers={model.spec.n_layers}
+          columns={model.spec.n_heads}
+          value={grid.value}
+          most={most}
+          columnLabel={null}
+          selected={selected ? { layer: selected.layer, column: selected.head } : null}
+          hovered={null}
+          theme={theme}
+          format={signedWeight}
+          onHover={() => undefined}
+          onPick={(layer, head) => select({ head: { layer, head } })}
+        >
+          <SignedLegend theme={theme} most={most} />
+        </EffectGrid>
+        {report.warnings.map((warning) => (
+          <p key={warning} className="warning small-text">
+            {warning}
+          </p>
+        ))}
+      </section>
+      <section className="sweep-side" aria-label="Heads by relation">
+        <h3 className="pane-title">
+          Heads{' '}
+          <span>
+            {clear} with corrected p below {CLEAR}
+          </span>
+        </h3>
+        <div className="relation-line relation-heading" aria-hidden="true">
+          <span>head</span>
+          <span>difference</span>
+          <span />
+          <span className="number">won</span>
+          <span className="number" title="Two-sided sign test, corrected for the number of heads (Holm)">
+            p, corrected
+          </span>
+        </div>
+        <ol className="ranked-list">
+          {ranked.slice(0, 300).map((head) => (
+            <HeadRow key={headName(head)} head={head} most={grid.most} on={sameHead(selected, head)} />
+          ))}
+        </ol>
+      </section>
+    </div>
+  )
+}
+
+function HeadRow({ head, most, on }: { head: Head; most: number; on: boolean }) {
+  const value = head.difference.value ?? 0
+  const share = most === 0 ? 0 : Math.abs(value) / most
+  const noise = (head.p_holm ?? 1) >= CLEAR
+  return (
+    <li>
+      <button
+        type="button"
+        className={`relation-line${on ? ' is-selected' : ''}${noise ? ' is-noise' : ''}`}
+        aria-pressed={on}
+        title={`difference ${scoreText(head.difference)}; ${head.wins} won, ${head.losses} lost${head.why ? `; ${head.why}` : ''}`}
+        onClick={() => select({ head: { layer: head.layer, head: head.head } })}
+      >
+        <span className="head-name">{headName(head)}</span>
+        <span className="signed-bar">
+          <span
+            className={value < 0 ? 'signed-fill is-minus' : 'signed-fill'}
+            style={{ width: `${share * 50}%` }}
+          />
+        </span>
+        <span className="number">{head.difference.value === null ? '–' : signedWeight(value)}</span>
+        <span className="number">{head.won === null ? '–' : `${Math.round(head.won * 100)} %`}</span>
+        <span className="number">{pText(head.p_holm)}</span>
+      </button>
+    </li>
+  )
+}
+
+function pText(p: number | null): string {
+  if (p === null) return '–'
+  return p < 0.001 ? '< 0.001' : p.toFixed(3)
+}
+
+function table(heads: readonly Head[]): string {
+  return csv(
+    ['head', 'difference', 'low', 'high', 'wins', 'losses', 'won', 'p', 'p_holm'],
+    heads.map((head) => [
+      headName(head),
+      head.difference.value,
+      head.difference.low,
+      head.difference.high,
+      head.wins,
+      head.losses,
+      head.won,
+      head.p,
+      head.p_holm,
+    ]),
+  )
+}
