@@ -14,6 +14,7 @@ export interface SweepValues extends StoreValues {
   readonly threads: number | undefined
   readonly device: string | undefined
   readonly resume: number | undefined
+  readonly progress?: string | undefined
 }
 
 /** An estimate shorter than this, in seconds, is not worth a line. */
@@ -63,7 +64,7 @@ export async function runSweepCommand<K extends ExperimentKind>(
         onProgress: progress(kind),
         onBegun(id, estimate) {
           begun = { id, cells: estimate?.cells ?? 0 }
-          announce(estimate)
+          if (shown(values.progress)) announce(estimate)
         },
         onCells: (cells) => {
           done += cells.length
@@ -228,6 +229,11 @@ function parsedMetric(text: string): Metric {
   for (const name of ['answer', 'wrong'])
     wrongly(name, ['number', 'string'].includes(typeof fields[name]), 'a token id or a text')
   return fields as unknown as Metric
+}
+
+/** Said where progress is shown: a script's stderr stays empty. */
+function shown(when: string | undefined): boolean {
+  return when === 'always' || (when !== 'never' && process.stderr.isTTY)
 }
 
 function announce(estimate: SweepEstimate | null): void {

@@ -230,7 +230,8 @@ async function gradientOf(
     { metric, hooks: values.grad, edits, signal, ...decoderIds },
   )
   if (values.out !== undefined) for (const [name, tensor] of found.grads) kept.set(`grad.${name}`, tensor)
-  return { metric: found.metric, names: [...found.grads.keys()] }
+  const names = model.hooks.map((hook) => hook.name).filter((name) => found.grads.has(name))
+  return { metric: found.metric, names }
 }
 
 /** With at most `top` likely tokens per position. */
