@@ -12,6 +12,7 @@ import './ui/controls.css'
 import './ui/frame.css'
 import './ui/views.css'
 import './ui/sweeps.css'
+import './ui/verify.css'
 import { Frame } from './views/frame/frame.tsx'
 import { connectKeys } from './views/frame/keys.ts'
 

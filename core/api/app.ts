@@ -24,6 +24,7 @@ import { sqlRoutes } from './sql.ts'
 import { staticFile } from './static.ts'
 import { cacheRoutes, storeRoutes } from './store.ts'
 import { tokenizeRoutes } from './tokenize.ts'
+import { verifyRoutes } from './verify.ts'
 
 /** Largest body that is read, in bytes: a prompt of a few million tokens. */
 const LARGEST_BODY = 16 * 1024 * 1024
@@ -62,6 +63,7 @@ export function createApp(deps: ApiDeps) {
     .route('/api/jobs', jobsRoutes(deps))
     .route('/api/predict', predictRoutes(deps))
     .route('/api/generate', generateRoutes(deps))
+    .route('/api/verify', verifyRoutes(deps))
     .route('/api/folders', foldersRoutes(deps))
     .route('/api/sql', sqlRoutes(deps))
     .route('/api/store', storeRoutes(deps))

@@ -4,6 +4,13 @@
  */
 import type {
   About,
+  AccountingReply,
+  BasisReply,
+  BasisRequest,
+  BenchEditReply,
+  BenchEditRequest,
+  BenchReply,
+  BenchRequest,
   ChangeReply,
   ChangeRequest,
   Compacted,
@@ -17,12 +24,16 @@ import type {
   Freed,
   GenerateReply,
   GenerateRequest,
+  HeadGradientsReply,
+  HeadGradientsRequest,
   InductionView,
   JobStarted,
   JobSummary,
   LensReply,
   LensRequest,
   Library,
+  NudgeReply,
+  NudgeRequest,
   OpenedModel,
   PairsRequest,
   PredictReply,
@@ -72,11 +83,11 @@ async function request(path: string, init?: RequestInit): Promise<Response> {
   )
 }
 
-async function get<T>(path: string, query: Record<string, string | number> = {}): Promise<T> {
+export async function get<T>(path: string, query: Record<string, string | number> = {}): Promise<T> {
   return (await (await request(path + search(query))).json()) as T
 }
 
-async function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
+export async function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
   const response = await request(path, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -111,7 +122,17 @@ export const api = {
   run: (id: number) => get<RunDetail>(`/api/runs/${id}`),
   induction: (id: number) => get<InductionView>(`/api/runs/${id}/induction`),
   predict: (body: PredictRequest, signal?: AbortSignal) => post<PredictReply>('/api/predict', body, signal),
-  generate: (body: GenerateRequest) => post<GenerateReply>('/api/generate', body),
+  generate: (body: GenerateRequest, signal?: AbortSignal) =>
+    post<GenerateReply>('/api/generate', body, signal),
+  benchHead: (body: BenchRequest, signal?: AbortSignal) => post<BenchReply>('/api/bench/head', body, signal),
+  benchEdit: (body: BenchEditRequest, signal?: AbortSignal) =>
+    post<BenchEditReply>('/api/bench/edit', body, signal),
+  benchBasis: (body: BasisRequest, signal?: AbortSignal) =>
+    post<BasisReply>('/api/bench/basis', body, signal),
+  headGradients: (body: HeadGradientsRequest, signal?: AbortSignal) =>
+    post<HeadGradientsReply>('/api/bench/gradients', body, signal),
+  nudge: (body: NudgeRequest, signal?: AbortSignal) => post<NudgeReply>('/api/bench/nudge', body, signal),
+  accounting: (model: string) => get<AccountingReply>('/api/bench/accounting', { model }),
   folders: (path: string) => get<FolderListing>('/api/folders', path ? { path } : {}),
   startRun: (body: RunRequest) => post<JobStarted>('/api/jobs/run', body),
   startWeights: (body: WeightsRequest) => post<JobStarted>('/api/jobs/weights', body),

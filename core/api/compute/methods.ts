@@ -38,6 +38,7 @@ import { createModelCache, type ModelCache } from './model-cache.ts'
 import { predict } from './predict.ts'
 import type { Call } from './rpc.ts'
 import { storedCaptures } from './stored-run.ts'
+import type { createVerifyMethods } from './verify-methods.ts'
 import type { WorkspaceWrites } from './workspace-writes.ts'
 
 /** Models that stay open beside those in use. */
@@ -46,6 +47,7 @@ const OPEN_MODELS = 3
 const SHOWN = 10
 
 export type ComputeMethods = ReturnType<typeof createMethods> &
+  ReturnType<typeof createVerifyMethods> &
   ReturnType<typeof createHeadMethods> &
   ReturnType<typeof createExchangeMethods> &
   ReturnType<typeof createBenchMethods> &
@@ -196,18 +198,32 @@ export function createMethods<M extends EngineModel>(
     deleteExperiment: ({ id }: { id: number }): void => workspace.experiments.deleteExperiment(id),
 
     /** The greedy continuation of a prompt. */
-    generate: ({ model, prompt, max, chat }: GenerateRequest, { signal }: Call): Promise<GenerateReply> =>
+    generate: (
+      { model, prompt, max, chat, ...sampling }: GenerateRequest,
+      { signal }: Call,
+    ): Promise<GenerateReply> =>
       models.use(model, async (opened) => {
         const own = engine.decoderIds(opened, prompt.decoder)
         const asked = chat ? chatIds(opened, prompt) : idsOf(opened, prompt)
-        const { ids } = await opened.generate(asked, {
+        const { ids, logProbs, stopped, cacheBytes, sourceIds } = await opened.generate(asked, {
           ...(own ? { decoderIds: own } : {}),
+          ...sampling,
           max,
           stopAt: opened.checkpoint.eosIds,
           signal,
         })
         const text = opened.tokenizer?.decode(ids) ?? ids.join(' ')
-        return { prompt: view(opened, asked), tokens: view(opened, ids), text }
+        const whole = sourceIds ? null : await opened.run([...asked, ...ids], { top: 0, signal })
+        const losses = whole && whole.items[0]!.positions.slice(asked.length - 1, -1).map(({ loss }) => loss)
+        return {
+          prompt: view(opened, asked),
+          tokens: view(opened, ids),
+          text,
+          log_probs: logProbs,
+          uncached: losses?.map((loss) => (loss === null ? null : -loss)) ?? null,
+          stopped,
+          cache_bytes: cacheBytes,
+        }
       }),
 
     /** Scores every head and stores the scores. */

@@ -16,6 +16,7 @@ import { intervene } from './intervene.ts'
 import { createMethods, openModels } from './methods.ts'
 import { type MethodTable, serveMethods } from './rpc.ts'
 import { provenanceOf } from './stored-run.ts'
+import { createVerifyMethods } from './verify-methods.ts'
 import type { WorkerData } from './worker-data.ts'
 import { workspaceWrites } from './workspace-writes.ts'
 
@@ -50,6 +51,7 @@ function methods({ storePath, ...options }: WorkerData): MethodTable {
       ...createHeadMethods({ analyses: headscope, models, version, engine, workspace }),
       ...createInsideMethods({ analyses: headscope, models }),
       ...createBenchMethods({ first: headscope.firstPrinciples, models }),
+      ...createVerifyMethods({ verify: headscope.verify, models }),
       ...createExchangeMethods({ analyses: headscope, models, engine, store }),
     }
   } catch (error) {

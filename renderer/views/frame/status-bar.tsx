@@ -2,6 +2,7 @@
 import { api } from '../../api/client.ts'
 import { dismissJob, type Job, useJobs } from '../../api/jobs.ts'
 import { useAbout, useModel, useScan } from '../../api/queries.ts'
+import { VerifyBadge } from './verify-badge.tsx'
 
 export function StatusBar() {
   const jobs = useJobs()
@@ -27,6 +28,7 @@ export function StatusBar() {
         )}
       </div>
       <span className="spacer" />
+      {model.data && <VerifyBadge />}
       {model.data && (
         <span
           className="mono"
