@@ -16,6 +16,7 @@ import { Choice } from '../../ui/select.tsx'
 import { MetricFields, useMetric, useMetricPosition } from '../sweeps/metric-fields.tsx'
 import { AlignedPrompts } from './aligned-prompts.tsx'
 import { align } from './alignment.ts'
+import { EstimateResult } from './estimate-result.tsx'
 import { PatchResult } from './patch-result.tsx'
 
 type Site = PatchRequest['site']
@@ -31,6 +32,9 @@ const SITES: readonly { readonly value: Site; readonly label: string }[] = [
   { value: 'v', label: 'values' },
   { value: 'pattern', label: 'pattern' },
 ]
+/** Exact runs beside the estimates. */
+const VERIFY = 40
+
 const HEADED: readonly Site[] = ['z', 'q', 'k', 'v', 'pattern']
 
 export function PatchingView() {
@@ -97,8 +101,28 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
         (id) => setTool('patch', String(id)),
       ),
   })
+  const estimating = useJobOn('attribute', model.path)
+  const estimate = useMutation({
+    mutationFn: () =>
+      startSweep(
+        'attribute',
+        {
+          model: model.path,
+          clean: { ids: clean },
+          corrupt: { ids: corruptIds },
+          metric: metric!,
+          verify: VERIFY,
+        },
+        'Estimating every place',
+        (id) => setTool('attribute', String(id)),
+      ),
+  })
   const failed =
-    start.error && (start.error as { code?: string }).code !== 'cancelled' ? start.error.message : null
+    estimate.error && (estimate.error as { code?: string }).code !== 'cancelled'
+      ? estimate.error.message
+      : start.error && (start.error as { code?: string }).code !== 'cancelled'
+        ? start.error.message
+        : null
   const likely = [
     ...cleanTop,
     ...corruptTop.filter((token) => !cleanTop.some((t) => t.id === token.id)),
@@ -159,8 +183,20 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
         >
           {running ? 'Running…' : 'Patch'}
         </button>
+        <button
+          type="button"
+          className="button"
+          disabled={!ready || metric === null || estimating !== undefined}
+          title="Attribution patching: every head, MLP and position from a few passes with gradients, and exact runs of the largest"
+          onClick={() => estimate.mutate()}
+        >
+          {estimating ? 'Estimating…' : 'Estimate all'}
+        </button>
       </div>
-      <PatchResult model={model} />
+      <div className="patch-results">
+        <PatchResult model={model} />
+        <EstimateResult model={model} />
+      </div>
     </div>
   )
 }

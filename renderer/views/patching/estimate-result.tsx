@@ -1,0 +1,126 @@
+/** Attribution patching beside the exact runs of its largest estimates: a scatter that says how far to trust it. */
+import { useCallback, useMemo } from 'react'
+import type { OpenedModel } from '../../../core/api/contract.ts'
+import type { AttributionCell } from '../../../core/intervene/attribute.ts'
+import { useExperiment, useLiveSweep } from '../../api/experiments.ts'
+import { chartColors } from '../../charts/css-colors.ts'
+import { EChart } from '../../charts/echart.tsx'
+import { signedWeight } from '../../state/format.ts'
+import { select, setHover, useTool } from '../../state/store.ts'
+import { useTheme } from '../../state/theme.ts'
+
+export function EstimateResult({ model }: { model: OpenedModel }) {
+  const [chosen] = useTool<string>('attribute', '')
+  const live = useLiveSweep('attribute')
+  const id = /^\d+$/.test(chosen) ? Number(chosen) : null
+  const stored = useExperiment('attribute', live?.state === 'running' ? null : id).data
+  const cells = useMemo(
+    () =>
+      (live?.state === 'running' ? live.cells : (stored?.cellList ?? [])).filter(
+        (cell) => cell.exact !== undefined,
+      ),
+    [live, stored],
+  )
+  if (id === null && live?.state !== 'running') return null
+  const trust = stored?.result?.trust
+  return (
+    <section className="estimates" aria-label="Estimate against exact">
+      <h3 className="pane-title">
+        Estimates, all heads and MLPs
+        <span title="Attribution patching: gradient times the difference of the two runs, against the exact patch of the largest ones.">
+          {trust
+            ? `of the ${trust.n} largest, exact runs correlate ${trust.correlation.toFixed(2)}`
+            : 'too few exact runs to say how far to trust them'}
+        </span>
+      </h3>
+      {cells.length > 0 ? (
+        <Scatter cells={cells} grouped={model.spec.n_kv_heads < model.spec.n_heads} />
+      ) : (
+        <p className="muted small-text">
+          {live?.state === 'running' ? 'Estimating…' : 'No exact runs in this one.'}
+        </p>
+      )}
+    </section>
+  )
+}
+
+function Scatter({ cells, grouped }: { cells: readonly AttributionCell[]; grouped: boolean }) {
+  const theme = useTheme()
+  const option = useMemo(() => {
+    const c = chartColors(theme)
+    const text = { color: c.muted, fontSize: 10.5 }
+    const most = Math.max(
+      1e-6,
+      ...cells.flatMap((cell) => [Math.abs(cell.estimate), Math.abs(cell.exact ?? 0)]),
+    )
+    const axis = (name: string) => ({
+      type: 'value',
+      min: -most,
+      max: most,
+      name,
+      nameLocation: 'middle',
+      nameGap: 24,
+      nameTextStyle: text,
+      axisLabel: text,
+      axisLine: { lineStyle: { color: c.line } },
+      splitLine: { lineStyle: { color: c.line, opacity: 0.5 } },
+    })
+    return {
+      animation: false,
+      textStyle: { fontFamily: 'inherit' },
+      grid: { left: 50, right: 14, top: 8, bottom: 38 },
+      tooltip: {
+        renderMode: 'richText', // drawn on the canvas: never markup
+        backgroundColor: c.surface,
+        borderColor: c.line,
+        padding: [4, 8],
+        textStyle: { color: c.text, fontSize: 11.5 },
+        formatter: ({ dataIndex }: { dataIndex: number }) => {
+          const cell = cells[dataIndex]!
+          return `${placeName(cell)}\nestimate ${signedWeight(cell.estimate)}\nexact ${signedWeight(cell.exact ?? 0)}`
+        },
+      },
+      xAxis: axis('estimate'),
+      yAxis: axis('exact'),
+      series: [
+        {
+          type: 'scatter',
+          symbolSize: 8,
+          itemStyle: { color: c.bar, opacity: 0.8 },
+          data: cells.map((cell) => [cell.estimate, cell.exact]),
+          markLine: {
+            silent: true,
+            symbol: 'none',
+            lineStyle: { color: c.muted, type: 'dashed' },
+            label: { show: false },
+            data: [[{ coord: [-most, -most] }, { coord: [most, most] }]],
+          },
+        },
+      ],
+    }
+  }, [cells, theme])
+  const pick = useCallback(
+    (index: number) => {
+      const cell = cells[index]
+      if (!cell) return
+      setHover(cell.pos, null)
+      const query = cell.site !== 'k' && cell.site !== 'v'
+      if (cell.head !== undefined && (query || !grouped))
+        select({ head: { layer: cell.layer, head: cell.head } })
+    },
+    [cells, grouped],
+  )
+  return (
+    <EChart option={option} onItem={pick} label={`${cells.length} places: estimated against exact effect`} />
+  )
+}
+
+function placeName(cell: AttributionCell): string {
+  return `${cell.head === undefined ? `L${cell.layer} MLP` : `L${cell.layer}H${cell.head} ${cell.site}`} at ${cell.pos}`
+}
+
+/** The next 1, 2 or 5 times a power of ten: an axis that ends on a round number. */
+function roundUp(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(value))
+  return ([1, 2, 5, 10].find((step) => step * power >= value) ?? 10) * power
+}
