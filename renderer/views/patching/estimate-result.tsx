@@ -49,9 +49,8 @@ function Scatter({ cells, grouped }: { cells: readonly AttributionCell[]; groupe
   const option = useMemo(() => {
     const c = chartColors(theme)
     const text = { color: c.muted, fontSize: 10.5 }
-    const most = Math.max(
-      1e-6,
-      ...cells.flatMap((cell) => [Math.abs(cell.estimate), Math.abs(cell.exact ?? 0)]),
+    const most = roundUp(
+      Math.max(1e-6, ...cells.flatMap((cell) => [Math.abs(cell.estimate), Math.abs(cell.exact ?? 0)])),
     )
     const axis = (name: string) => ({
       type: 'value',
