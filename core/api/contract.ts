@@ -402,19 +402,29 @@ export interface JobSummary {
   readonly event: JobEvent
 }
 
-/** POST /api/generate {model, prompt, max}: greedy continuation. */
+/** POST /api/generate: a continuation, greedy unless a temperature is given. */
 export interface GenerateRequest {
   readonly model: string
   readonly prompt: PromptInput
   readonly max: number
   /** The prompt's text is what a person says in the checkpoint's chat template. */
   readonly chat?: boolean
+  /** 0 (default) is greedy. */
+  readonly temperature?: number
+  /** Of the draws; default 0. */
+  readonly seed?: number
 }
 export interface GenerateReply {
   /** The prompt as it ran. */
   readonly prompt: readonly TokenView[]
   readonly tokens: readonly TokenView[]
   readonly text: string
+  /** log p of each new token under the model (temperature 1), nats, as decoded with the key/value cache. */
+  readonly log_probs: readonly number[]
+  /** The same from one run of the whole text without a cache; null where a decoder reads an encoder. */
+  readonly uncached: readonly (number | null)[] | null
+  readonly stopped: 'max' | 'eos' | 'context'
+  readonly cache_bytes: number
 }
 
 /**

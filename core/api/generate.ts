@@ -1,4 +1,4 @@
-/** POST /api/generate: the greedy continuation of a prompt. Cancelled when the client goes away. */
+/** POST /api/generate: the continuation of a prompt. Cancelled when the client goes away. */
 import { Hono } from 'hono'
 import type { GenerateReply, GenerateRequest } from './contract.ts'
 import type { ApiDeps } from './deps.ts'

@@ -70,6 +70,8 @@ export const generateBody = z.strictObject({
   prompt,
   max: z.int().min(1).max(100_000),
   chat: z.boolean().optional(),
+  temperature: z.number().optional(),
+  seed: z.int().min(0).max(0xffffffff).optional(),
 })
 export const scanBody = z.strictObject({
   model,

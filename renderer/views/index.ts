@@ -2,10 +2,15 @@
 import type { ComponentType } from 'react'
 import { AblationView } from './ablation/ablation-view.tsx'
 import { AttributionView } from './attribution/attribution-view.tsx'
+import { BenchView } from './bench/bench-view.tsx'
+import { CompareView } from './compare/compare-view.tsx'
+import { CorpusView } from './corpus/corpus-view.tsx'
+import { GenerateView } from './generate/generate-view.tsx'
 import { HeadsView } from './heads/heads-view.tsx'
 import { InductionView } from './induction/induction-view.tsx'
 import { PatchingView } from './patching/patching-view.tsx'
 import { PatternView } from './pattern/pattern-view.tsx'
+import { RelationView } from './relation/relation-view.tsx'
 import { ResidualView } from './residual/residual-view.tsx'
 import { SeriesView } from './series/series-view.tsx'
 import { StoreView } from './store/store-view.tsx'
@@ -27,5 +32,10 @@ export const VIEWS: readonly ViewTab[] = [
   { id: 'patching', label: 'Patching', view: PatchingView },
   { id: 'weights', label: 'Weights', view: WeightsView },
   { id: 'series', label: 'Series', view: SeriesView },
+  { id: 'compare', label: 'Compare', view: CompareView },
+  { id: 'corpus', label: 'Corpus', view: CorpusView },
+  { id: 'relation', label: 'Relation', view: RelationView },
   { id: 'store', label: 'Store', view: StoreView },
+  { id: 'bench', label: 'First principles', view: BenchView },
+  { id: 'generate', label: 'Generate', view: GenerateView },
 ]

@@ -5,6 +5,7 @@
 import type { ScanResult } from '../../analysis/types.ts'
 import type { Checkpoint, ContentHash, EncodeOptions, Progress, Tokenizer } from '../../checkpoint/types.ts'
 import type { SweepEstimate } from '../../intervene/types.ts'
+import type { Generated } from '../../run/generate.ts'
 import type { Edit, Provenance, Run, RunOptions } from '../../run/types.ts'
 import type { ExperimentKind, Experiments, OpenCost, SpecSummary } from '../contract.ts'
 
@@ -27,8 +28,10 @@ export interface EngineModel {
       edits?: readonly Edit[]
       decoderIds?: readonly number[]
       signal?: AbortSignal
+      temperature?: number
+      seed?: number
     },
-  ): Promise<{ readonly ids: readonly number[] }>
+  ): Promise<Pick<Generated, 'ids' | 'logProbs' | 'stopped' | 'cacheBytes' | 'sourceIds'>>
   close(): Promise<void>
 }
 

@@ -213,7 +213,7 @@ export function createMethods<M extends EngineModel>(
           signal,
         })
         const text = opened.tokenizer?.decode(ids) ?? ids.join(' ')
-        const whole = sourceIds ? null : await opened.run([...asked, ...ids], { top: 0, signal })
+        const whole = sourceIds ? null : await opened.run([...asked, ...ids], { top: 1, signal })
         const losses = whole && whole.items[0]!.positions.slice(asked.length - 1, -1).map(({ loss }) => loss)
         return {
           prompt: view(opened, asked),

@@ -1,0 +1,132 @@
+/** What can be changed in the head: a typed score, the temperature, the mask, √d_k. All of it is in the address. */
+import { type FormEvent, useState } from 'react'
+import type { GridReply } from '../../../core/api/contract.ts'
+import type { TokenView } from '../../../core/checkpoint/types.ts'
+import { preciseWeight } from '../../state/format.ts'
+import { select, setTool, useSelection, useTool } from '../../state/store.ts'
+import { formatTyped, parseTyped, withoutScore, withScore } from './changes.ts'
+
+interface Props {
+  readonly tokens: readonly TokenView[]
+  /** [query, key], as the head runs unchanged. */
+  readonly scores: GridReply
+  readonly query: number
+  readonly keyAt: number
+}
+
+export function EditBar({ tokens, scores, query, keyAt }: Props) {
+  const tool = useSelection((s) => s.tool)
+  const [tau, setTau] = useTool<string>('bench_tau', '1')
+  const typed = parseTyped(tool.bench_typed ?? '', tokens.length)
+  const score = scores.values[query * tokens.length + keyAt] ?? null
+  const changed = tool.bench_mask || tool.bench_scale || tool.bench_tau || tool.bench_typed
+  const toggle = (name: string) => setTool(name, tool[name] === 'off' ? '' : 'off')
+  return (
+    <div className="bench-edits">
+      <ScoreForm
+        key={`${query}.${keyAt}`}
+        label={`${query} ${tokens[query]?.text} → ${keyAt} ${tokens[keyAt]?.text}`}
+        now={score}
+        onType={(value) =>
+          setTool('bench_typed', formatTyped(withScore(typed, { query, key: keyAt, score: value })))
+        }
+      />
+      <label className="field">
+        <span>temperature</span>
+        <input
+          type="range"
+          className="bench-range"
+          aria-label="Temperature of the softmax"
+          min={-3}
+          max={3}
+          step={0.25}
+          value={Math.log2(Number(tau) || 1)}
+          onChange={(event) => setTau(String(Number((2 ** Number(event.target.value)).toPrecision(4))))}
+        />
+        <output>{tau}</output>
+      </label>
+      <button
+        type="button"
+        className={tool.bench_mask === 'off' ? 'button small toggle is-on' : 'button small toggle'}
+        aria-pressed={tool.bench_mask === 'off'}
+        onClick={() => toggle('bench_mask')}
+      >
+        No mask
+      </button>
+      <button
+        type="button"
+        className={tool.bench_scale === 'off' ? 'button small toggle is-on' : 'button small toggle'}
+        aria-pressed={tool.bench_scale === 'off'}
+        onClick={() => toggle('bench_scale')}
+      >
+        No √d_k
+      </button>
+      {typed.map((one) => (
+        <span key={`${one.query}.${one.key}`} className="bench-chip">
+          <button
+            type="button"
+            className="link"
+            onClick={() => select({ query: one.query, key: one.key, also: [] }, { replace: true })}
+          >
+            {one.query} → {one.key}: {one.score}
+          </button>
+          <button
+            type="button"
+            className="bench-remove"
+            aria-label={`Take back the score of query ${one.query} and key ${one.key}`}
+            onClick={() => setTool('bench_typed', formatTyped(withoutScore(typed, one)))}
+          >
+            ×
+          </button>
+        </span>
+      ))}
+      {changed && (
+        <button
+          type="button"
+          className="button small"
+          onClick={() => {
+            for (const name of ['bench_mask', 'bench_scale', 'bench_tau', 'bench_typed']) setTool(name, '')
+          }}
+        >
+          As it is
+        </button>
+      )}
+    </div>
+  )
+}
+
+function ScoreForm({
+  label,
+  now,
+  onType,
+}: {
+  label: string
+  now: number | null
+  onType: (score: number) => void
+}) {
+  const [text, setText] = useState('')
+  const value = text.trim() === '' ? Number.NaN : Number(text)
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (Number.isFinite(value)) onType(value)
+  }
+  return (
+    <form className="field" onSubmit={submit}>
+      <span>
+        score <b className="token-text bench-pair">{label}</b>
+      </span>
+      <input
+        className="input bench-score"
+        aria-label={`Score of ${label}`}
+        inputMode="decimal"
+        placeholder={now === null ? 'hidden' : preciseWeight(now)}
+        value={text}
+        aria-invalid={text.trim() !== '' && !Number.isFinite(value)}
+        onChange={(event) => setText(event.target.value)}
+      />
+      <button type="submit" className="button small" disabled={!Number.isFinite(value)}>
+        Set
+      </button>
+    </form>
+  )
+}

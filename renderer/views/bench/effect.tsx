@@ -1,0 +1,111 @@
+/** What the changes do: the prediction, the row of weights and the loss before and after, from an exact run of the model. */
+import type { BenchEditReply } from '../../../core/api/contract.ts'
+import type { Prediction } from '../../../core/run/types.ts'
+import { preciseWeight } from '../../state/format.ts'
+
+interface Props {
+  readonly edit: BenchEditReply
+  readonly query: number
+}
+
+const SHOWN = 5
+const KEYS = 12
+
+export function Effect({ edit, query }: Props) {
+  const last = edit.tokens.length - 1
+  const { loss } = edit
+  return (
+    <>
+      <Said edit={edit} pos={query} />
+      {query !== last && <Said edit={edit} pos={last} />}
+      <Row edit={edit} query={query} />
+      <dl className="facts">
+        <Fact name="mean loss, nats">
+          {loss.before === null || loss.after === null
+            ? 'undefined'
+            : `${loss.before.toFixed(4)} → ${loss.after.toFixed(4)}`}
+        </Fact>
+        <Fact name={`|Δo| at ${query}`}>{preciseWeight(edit.moved[query] ?? 0)}</Fact>
+        <Fact name="largest |Δo|">{preciseWeight(Math.max(0, ...edit.moved))}</Fact>
+      </dl>
+    </>
+  )
+}
+
+export function Fact({ name, children }: { name: string; children: React.ReactNode }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}
+
+function Said({ edit, pos }: { edit: BenchEditReply; pos: number }) {
+  const [before, after] = [edit.predictions.before[pos], edit.predictions.after[pos]]
+  if (!before || !after) return null
+  const of = (side: Prediction, id: number) => side.top.find((t) => t.id === id)?.prob ?? null
+  const most = (id: number) => Math.max(of(before, id) ?? 0, of(after, id) ?? 0)
+  const ids = [...new Set([...before.top, ...after.top].map(({ id }) => id))]
+    .sort((a, b) => most(b) - most(a))
+    .slice(0, SHOWN)
+  const next = edit.tokens[pos + 1]?.id
+  return (
+    <section className="prediction" aria-label={`Prediction after token ${pos}`}>
+      <h3 className="pane-title">
+        After {pos} <q>{edit.tokens[pos]?.text}</q>
+      </h3>
+      <div className="prediction-heads">
+        <span />
+        <span>before</span>
+        <span className="is-ablated">changed</span>
+      </div>
+      <ol className="prediction-list">
+        {ids.map((id) => (
+          <li key={id} className={id === next ? 'is-target' : ''}>
+            <span className="token-text clip">{edit.words[id]?.text ?? id}</span>
+            <Probability value={of(before, id)} look="base" />
+            <Probability value={of(after, id)} look="ablated" />
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}
+
+/** Weights of one query before and after, the largest first. */
+function Row({ edit, query }: Props) {
+  const width = edit.tokens.length
+  const at = (grid: BenchEditReply['pattern']['before'], key: number) => grid.values[query * width + key] ?? 0
+  const { before, after } = edit.pattern
+  const keys = edit.tokens
+    .map((token, key) => ({ token, key, was: at(before, key), is: at(after, key) }))
+    .sort((a, b) => Math.max(b.was, b.is) - Math.max(a.was, a.is))
+    .slice(0, KEYS)
+  return (
+    <section className="prediction" aria-label={`Weights of query ${query}`}>
+      <h3 className="pane-title">Weights of query {query}</h3>
+      <ol className="prediction-list">
+        {keys.map(({ token, key, was, is }) => (
+          <li key={key}>
+            <span className="clip">
+              <i className="index">{key}</i> <span className="token-text">{token.text}</span>
+            </span>
+            <Probability value={was} look="base" />
+            <Probability value={is} look="ablated" />
+          </li>
+        ))}
+      </ol>
+    </section>
+  )
+}
+
+function Probability({ value, look }: { value: number | null; look: string }) {
+  if (value === null) return <span className="prob prob-none">less</span>
+  return (
+    <span className={`prob prob-${look}`}>
+      <span className="prob-bar" style={{ width: `${value * 100}%` }} />
+      <span className="prob-number">{preciseWeight(value)}</span>
+    </span>
+  )
+}

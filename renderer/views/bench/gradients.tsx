@@ -1,0 +1,213 @@
+/**
+ * How the head learns where to look: the routing gradients β_j of the chosen row under a metric, and the nudge: one score
+ * raised by ε, the linear prediction beside the exact run.
+ */
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { BenchReply, OpenedModel, RunDetail } from '../../../core/api/contract.ts'
+import type { Metric } from '../../../core/intervene/types.ts'
+import { api } from '../../api/client.ts'
+import { preciseWeight, signedWeight } from '../../state/format.ts'
+import { metricText } from '../../state/metric.ts'
+import type { HeadId } from '../../state/selection.ts'
+import { select, useTool } from '../../state/store.ts'
+import { MetricFields, useMetric, useMetricPosition } from '../sweeps/metric-fields.tsx'
+import { Fact } from './effect.tsx'
+
+interface Props {
+  readonly model: OpenedModel
+  readonly run: RunDetail
+  readonly head: HeadId
+  readonly bench: BenchReply
+}
+
+const SHOWN = 16
+
+export function Gradients({ model, run, head, bench }: Props) {
+  const pos = useMetricPosition(run.views.length)
+  const likely = run.predictions[pos]?.topTokens ?? []
+  const [answer, wrong] = [likely[0] ?? null, likely[1] ?? null]
+  const metric = useMetric(answer, wrong)
+  const prompt = { ids: run.views.map((view) => view.id) }
+  const gradients = useQuery({
+    queryKey: ['gradients', model.path, run.id, head.layer, head.head, metric],
+    queryFn: ({ signal }) =>
+      api.headGradients({ model: model.path, prompt, ...head, metric: metric! }, signal),
+    enabled: metric !== null,
+    placeholderData: keepPreviousData,
+    retry: false,
+  })
+  const { query, key, tokens } = bench
+  const reply = gradients.data
+  const width = tokens.length
+  const betas = reply
+    ? bench.reach.map((one) => ({ key: one.key, beta: reply.routing.values[query * width + one.key] ?? 0 }))
+    : []
+  const most = Math.max(1e-30, ...betas.map(({ beta }) => Math.abs(beta)))
+  const sum = betas.reduce((total, { beta }) => total + beta, 0)
+  const name = (id: number) => likely.find((token) => token.id === id)?.text ?? `#${id}`
+  return (
+    <section aria-label="Routing gradients">
+      <div className="bench-fields">
+        <MetricFields model={model} answer={answer} wrong={wrong} likely={likely} />
+      </div>
+      {gradients.isError && (
+        <p className="problem" role="alert">
+          {gradients.error.message}
+        </p>
+      )}
+      {metric === null && <p className="muted small-text">Choose the tokens of the metric.</p>}
+      {reply && metric && (
+        <>
+          <h3 className="pane-title">
+            β_j = ∂L/∂s_j of query {query}
+            <span title={metricText(metric, name)}>L = {preciseWeight(reply.value)}</span>
+          </h3>
+          <ol>
+            {[...betas]
+              .sort((a, b) => Math.abs(b.beta) - Math.abs(a.beta))
+              .slice(0, SHOWN)
+              .map((one) => (
+                <li key={one.key}>
+                  <button
+                    type="button"
+                    className={one.key === key ? 'effect-line is-selected' : 'effect-line'}
+                    onClick={() => select({ query, key: one.key, also: [] }, { replace: true })}
+                  >
+                    <span className="clip">
+                      <i className="index">{one.key}</i>{' '}
+                      <span className="token-text">{tokens[one.key]?.text}</span>
+                    </span>
+                    <span className="signed-bar">
+                      <span
+                        className={one.beta < 0 ? 'signed-fill is-minus' : 'signed-fill'}
+                        style={{ width: `${(Math.abs(one.beta) / most) * 50}%` }}
+                      />
+                    </span>
+                    <span className="number">{signedWeight(one.beta)}</span>
+                  </button>
+                </li>
+              ))}
+          </ol>
+          <p className="muted small-text">
+            Σ_j β_j = {sum.toExponential(1)}, 0 by its formula. Near α = 0 or 1 the signal is weak; weak does
+            not mean irrelevant.
+          </p>
+          <Saturation points={reply.sharpening[query] ?? []} />
+          <Nudge {...{ model, run, head, bench, metric }} />
+        </>
+      )}
+    </section>
+  )
+}
+
+/** What |β| of the row becomes when its scores are sharpened. */
+function Saturation({
+  points,
+}: {
+  points: readonly { readonly factor: number; readonly largest: number; readonly routing: number }[]
+}) {
+  const most = Math.max(1e-30, ...points.map(({ routing }) => routing))
+  return (
+    <>
+      <h3 className="pane-title">
+        As the row saturates <span>scores × factor, same upstream gradient</span>
+      </h3>
+      <table className="data-table bench-table">
+        <thead>
+          <tr>
+            <th scope="col">factor</th>
+            <th scope="col">largest α</th>
+            <th scope="col">|β|</th>
+          </tr>
+        </thead>
+        <tbody>
+          {points.map(({ factor, largest, routing }) => (
+            <tr key={factor}>
+              <th scope="row">× {factor}</th>
+              <td className="number">{largest.toFixed(3)}</td>
+              <td className="number">
+                <span className="bench-bar" style={{ width: `${(routing / most) * 60}px` }} />
+                {preciseWeight(routing)}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  )
+}
+
+function Nudge({ model, run, head, bench, metric }: Props & { metric: Metric }) {
+  const [epsilon, setEpsilon] = useTool<string>('bench_eps', '0.1')
+  const [text, setText] = useState(epsilon)
+  const value = Number(text)
+  const good = text.trim() !== '' && Number.isFinite(value) && value !== 0
+  const { query, key } = bench
+  const visible = bench.reach.some((one) => one.key === key)
+  const result = useQuery({
+    queryKey: ['nudge', model.path, run.id, head.layer, head.head, query, key, epsilon, metric],
+    queryFn: ({ signal }) =>
+      api.nudge(
+        {
+          model: model.path,
+          prompt: { ids: run.views.map((view) => view.id) },
+          ...head,
+          query,
+          key,
+          epsilon: Number(epsilon),
+          metric,
+        },
+        signal,
+      ),
+    enabled: visible && Number.isFinite(Number(epsilon)),
+    placeholderData: keepPreviousData,
+    retry: false,
+  })
+  const nudge = result.data
+  return (
+    <>
+      <h3 className="pane-title">
+        Nudge {query} → {key} <q>{bench.tokens[key]?.text}</q>
+      </h3>
+      <form
+        className="field"
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (good) setEpsilon(text.trim())
+        }}
+      >
+        <span>ε</span>
+        <input
+          className="input bench-score"
+          aria-label="ε, added to the score"
+          inputMode="decimal"
+          value={text}
+          aria-invalid={!good}
+          onChange={(event) => setText(event.target.value)}
+        />
+        <button type="submit" className="button small" disabled={!good}>
+          Nudge
+        </button>
+      </form>
+      {!visible && (
+        <p className="muted small-text">The query does not see this key; choose a visible pair.</p>
+      )}
+      {result.isError && (
+        <p className="problem" role="alert">
+          {result.error.message}
+        </p>
+      )}
+      {visible && nudge && (
+        <dl className="facts">
+          <Fact name="α, β">{`${preciseWeight(nudge.alpha)}, ${signedWeight(nudge.beta)}`}</Fact>
+          <Fact name="ΔL predicted, ε β">{signedWeight(nudge.metric.predicted - nudge.metric.before)}</Fact>
+          <Fact name="ΔL exact">{signedWeight(nudge.metric.after - nudge.metric.before)}</Fact>
+          <Fact name="|Δo| predicted">{preciseWeight(Math.hypot(...nudge.predicted))}</Fact>
+          <Fact name="|Δo| exact">{preciseWeight(Math.hypot(...nudge.exact))}</Fact>
+          <Fact name="error of Δo">{nudge.error === null ? 'undefined' : preciseWeight(nudge.error)}</Fact>
+        </dl>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,100 @@
+/** What each source token writes into the chosen query through this head: α_j v_j W_O by norm, cosine and logit effect. */
+import { useState } from 'react'
+import type { BenchReply } from '../../../core/api/contract.ts'
+import { preciseWeight, signedWeight } from '../../state/format.ts'
+import { select, setHover } from '../../state/store.ts'
+import { Segmented } from '../../ui/segmented.tsx'
+
+type By = 'norm' | 'alpha' | 'cosine' | 'logit'
+
+interface Props {
+  readonly bench: BenchReply
+  /** The token whose logit is looked at. */
+  readonly answer: string | null
+}
+
+const SHOWN = 40
+
+export function Sources({ bench, answer }: Props) {
+  const [by, setBy] = useState<By>('norm')
+  const { query } = bench
+  const seen = bench.sources.filter(({ source }) => bench.reach.some(({ key }) => key === source))
+  const size = (source: (typeof seen)[number]) => Math.abs(source[by] ?? 0)
+  const ranked = [...seen].sort((a, b) => size(b) - size(a)).slice(0, SHOWN)
+  const most = Math.max(1e-12, ...seen.map(({ norm }) => norm))
+  const mostLogit = Math.max(1e-12, ...seen.map(({ logit }) => Math.abs(logit ?? 0)))
+  return (
+    <section aria-label="Source contributions">
+      <h3 className="pane-title">
+        α_j v_j W_O into {query} <q>{bench.tokens[query]?.text}</q>
+      </h3>
+      <Segmented
+        label="Ranked by"
+        value={by}
+        options={[
+          { value: 'norm', label: 'norm' },
+          { value: 'alpha', label: 'α' },
+          { value: 'cosine', label: 'cosine' },
+          { value: 'logit', label: 'logit' },
+        ]}
+        onChange={setBy}
+      />
+      <table className="data-table bench-table">
+        <thead>
+          <tr>
+            <th scope="col">source</th>
+            <th scope="col">α</th>
+            <th scope="col">norm</th>
+            <th scope="col" title="with the head's whole update at this query">
+              cosine
+            </th>
+            <th scope="col" title={answer === null ? undefined : `added to the logit of ${answer}`}>
+              logit{answer !== null && <q>{answer}</q>}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {ranked.map((one) => (
+            <tr
+              key={one.source}
+              className={one.source === bench.key ? 'is-locked' : ''}
+              onPointerEnter={() => setHover(query, one.source)}
+              onPointerLeave={() => setHover(null, null)}
+            >
+              <th scope="row">
+                <button
+                  type="button"
+                  className="clip"
+                  onClick={() => select({ query, key: one.source, also: [] }, { replace: true })}
+                >
+                  <i className="index">{one.source}</i>{' '}
+                  <span className="token-text">{bench.tokens[one.source]?.text}</span>
+                </button>
+              </th>
+              <td className="number">{preciseWeight(one.alpha)}</td>
+              <td className="number">
+                <span className="bench-bar" style={{ width: `${(one.norm / most) * 34}px` }} />
+                {preciseWeight(one.norm)}
+              </td>
+              <td className="number">{one.cosine === null ? '∅' : signedWeight(one.cosine)}</td>
+              <td className="number">
+                {one.logit !== null && (
+                  <span
+                    className={one.logit < 0 ? 'bench-bar is-minus' : 'bench-bar'}
+                    style={{ width: `${(Math.abs(one.logit) / mostLogit) * 26}px` }}
+                  />
+                )}
+                {one.logit === null ? '∅' : signedWeight(one.logit)}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {seen.length > SHOWN && (
+        <p className="muted small-text">
+          The first {SHOWN} of {seen.length}.
+        </p>
+      )}
+    </section>
+  )
+}
