@@ -26,7 +26,7 @@ export function VerifyBadge() {
         {label}
       </Popover.Trigger>
       <Popover.Portal>
-        <Popover.Positioner sideOffset={8} align="end">
+        <Popover.Positioner className="verify-positioner" sideOffset={8} align="end">
           <Popover.Popup className="verify-popup">
             <Popover.Title className="verify-title">Is this checkpoint run right?</Popover.Title>
             {error && (
