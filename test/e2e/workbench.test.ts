@@ -248,11 +248,8 @@ describe.sequential('the workbench', () => {
   it('shows when the heads appeared in training, and moves through it', async () => {
     await at('&tab=series')
     await page.getByRole('button', { name: /^Score \d+ of 13 steps/ }).click()
-    await eventually(
-      () => page.getByRole('region', { name: 'Curves' }).locator('.pane-title').textContent(),
-      {
-        timeout: 60_000,
-      },
+    await eventually(() =>
+      page.getByRole('region', { name: 'Curves' }).locator('.pane-title').textContent(),
     ).toMatch(/0\.5 or above from step1024 on, not yet at step960/)
     await page.getByRole('slider', { name: 'Checkpoint' }).fill('3')
     await eventually(() => address().get('model')).toMatch(/step640$/)

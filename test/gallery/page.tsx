@@ -59,7 +59,7 @@ const steps: Step[] = [0, 256, 512, 1024, 4096].map((step, i) => ({
   scan: {
     heads: heads.map((h) => ({
       ...h,
-      scores: { induction: score(h.scores.induction!.value * [0, 0.02, 0.1, 0.8, 1][i]!) },
+      scores: { induction: score(h.scores.induction!.value! * [0, 0.02, 0.1, 0.8, 1][i]!) },
     })),
     loss: { first: 7, second: [7, 6.8, 6, 1, 0.1][i]! },
   } as unknown as ScanReply,
