@@ -232,7 +232,7 @@ function parsedMetric(text: string): Metric {
 }
 
 /** Said where progress is shown: a script's stderr stays empty. */
-function shown(when: string | undefined): boolean {
+export function shown(when: string | undefined): boolean {
   return when === 'always' || (when !== 'never' && process.stderr.isTTY)
 }
 

@@ -78,6 +78,8 @@ export interface Engine<M extends EngineModel = EngineModel> {
     options: InterveneOptions,
   ): Promise<Experiments[K]['result']>
   summary(model: M): SpecSummary
+  /** Throws, with the numbers, when a stored run of so many tokens cannot fit memory or disk. */
+  requireRoom?(model: M, tokens: number): Promise<void>
   provenance(model: M, capture: readonly string[], edits: readonly Edit[]): Provenance
   repeatPairs(ids: readonly number[]): { query: number; source: number; target: number }[]
 }

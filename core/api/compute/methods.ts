@@ -155,6 +155,7 @@ export function createMethods<M extends EngineModel>(
               : text,
           ],
         }
+        await engine.requireRoom?.(opened, (own ?? ids).length)
         const options = { ...beside(own), capture, edits, openRun, signal }
         const run = await workspace.storeRun(opened, plan, (onCapture) =>
           opened.run(ids, { ...options, onProgress: progress, onCapture }),

@@ -13,6 +13,7 @@ import { createExchangeMethods } from './exchange-methods.ts'
 import { createHeadMethods } from './head-methods.ts'
 import { createInsideMethods } from './inside-methods.ts'
 import { intervene } from './intervene.ts'
+import { planLongRun } from './long-run.ts'
 import { createMethods, openModels } from './methods.ts'
 import { type MethodTable, serveMethods } from './rpc.ts'
 import { provenanceOf } from './stored-run.ts'
@@ -38,6 +39,9 @@ const engine: Engine<headscope.Model> = {
   repeatPairs: headscope.repeatPairs,
   summary: (model) => specSummary(model.spec),
   provenance: provenanceOf,
+  requireRoom: async (model, tokens) => {
+    await planLongRun(model, [tokens], 'full', (workerData as WorkerData).storePath)
+  },
 }
 
 function methods({ storePath, ...options }: WorkerData): MethodTable {

@@ -4,6 +4,7 @@
  */
 import { resolve } from 'node:path'
 import type { Tensor } from '../../graph/tensor.ts'
+import type { PatternKeeping } from '../../run/estimate.ts'
 import type { Metric } from '../../run/metrics.ts'
 import type { Model } from '../../run/model.ts'
 import type { Edit, Prediction, Run, RunItem, RunOptions } from '../../run/types.ts'
@@ -51,6 +52,11 @@ export const run = command({
     },
     ...METRIC_OPTIONS,
     ...EDIT_OPTION,
+    patterns: {
+      type: 'text',
+      value: 'full|summary|none',
+      help: 'what the workspace keeps of patterns (default full; summary beyond 2,048 tokens)',
+    },
     top: { type: 'whole', value: 'N', help: 'likeliest next tokens per position (default 5)' },
     ...STORE_OPTIONS,
     ...ENGINE_OPTIONS,
@@ -88,7 +94,18 @@ export const run = command({
       try {
         const prompts = withDecoders(model, encodePrompts(model, given, values.bos), values)
         const kept = new Map<string, Tensor>()
-        const done = await compute(call, { model, prompts, edits, top, store: store?.writes ?? null, kept })
+        const long = await longRun(call, model, prompts, store)
+        const work = {
+          model,
+          prompts,
+          edits,
+          top,
+          store: store?.writes ?? null,
+          kept,
+          patterns: long.patterns,
+        }
+        const done = await compute(call, work)
+        const summaries = long.patterns === 'summary' ? await summariesOf(call, work) : null
         const gradient =
           metric === null ? null : await gradientOf(call, { model, prompts, edits, metric, kept })
         if (values.out !== undefined) {
@@ -107,6 +124,7 @@ export const run = command({
             items: done.run.items.map((item) => itemDocument(model, shortened(item, top), viewsOf)),
             captured: done.captured,
             ...(gradient ? { metric: gradient.metric, gradients: gradient.names } : {}),
+            ...(summaries ? { summaries: summaries.map(summaryDocument) } : {}),
             ...(values.out === undefined ? {} : { out: resolve(values.out) }),
             ...(done.id === null ? {} : { run: done.id }),
             warnings: [...new Set([...warnings, ...done.run.warnings])],
@@ -123,6 +141,11 @@ export const run = command({
                 `${written(done.captured.length, gradient?.names.length ?? 0)} written to ${resolve(values.out)}`,
               ]),
           ...(store ? [`Run ${done.id} stored in ${store.path}`] : []),
+          ...(summaries
+            ? [
+                `Patterns kept as summaries (--patterns full keeps them whole): ${summaries.map(summaryNote).join('; ')}`,
+              ]
+            : []),
         ]
         if (notes.length > 0) out.line()
         for (const note of notes) out.line(out.style.dim(note))
@@ -147,6 +170,67 @@ interface Work {
   readonly store: import('../../api/compute/workspace-writes.ts').WorkspaceWrites | null
   /** Captures for the file, filled here. */
   readonly kept: Map<string, Tensor>
+  readonly patterns: PatternKeeping
+}
+
+/** Says what a long prompt will take, and refuses one that cannot fit. */
+async function longRun(
+  { values }: { values: { patterns: string | undefined; progress?: string | undefined } },
+  model: Model,
+  prompts: readonly Prompt[],
+  store: { readonly path: string } | null,
+) {
+  const asked = values.patterns
+  if (asked !== undefined && asked !== 'full' && asked !== 'summary' && asked !== 'none')
+    throw new UsageError(`--patterns is ${asked}, but must be full, summary or none`)
+  const { planLongRun } = await import('../../api/compute/long-run.ts')
+  const plan = await planLongRun(
+    model,
+    prompts.map(({ ids }) => ids.length),
+    asked,
+    store?.path ?? null,
+  )
+  const { shown } = await import('../sweep-command.ts')
+  if (plan.estimate && shown(values.progress)) {
+    const { memoryBytes, diskBytes, seconds } = plan.estimate
+    const disk = store ? `, ${(diskBytes / 1e6).toFixed(0)} MB on disk` : ''
+    const memory = `${(memoryBytes / 1e9).toFixed(1)} GB of memory beside the weights`
+    process.stderr.write(`about ${memory}${disk}, ${Math.ceil(seconds)} s\n`)
+  }
+  return plan
+}
+
+async function summariesOf(
+  { signal, progress }: Pick<Call, 'signal' | 'progress'>,
+  { model, prompts, store }: Work,
+) {
+  const { keepSummaries } = await import('../../api/compute/long-run.ts')
+  const found = []
+  for (const { ids } of prompts)
+    found.push(await keepSummaries(model, ids, store, { signal, onProgress: progress('summaries') }))
+  return found
+}
+
+type Summaries = Awaited<ReturnType<typeof summariesOf>>[number]
+
+function summaryDocument({ heads, experiment }: Summaries) {
+  return {
+    experiment,
+    heads: heads.map(({ layer, head, entropy, sink, byDistance }) => ({
+      layer,
+      head,
+      entropy,
+      sink,
+      by_distance: byDistance,
+    })),
+  }
+}
+
+function summaryNote({ heads, experiment }: Summaries): string {
+  const mean = (of: (head: Summaries['heads'][number]) => number) =>
+    heads.reduce((sum, head) => sum + of(head), 0) / heads.length
+  const kept = experiment === null ? '' : `, experiment ${experiment}`
+  return `${heads.length} heads, mean entropy ${mean((head) => head.entropy).toFixed(2)} nats, ${(100 * mean((head) => head.sink)).toFixed(0)} % on the first token${kept}`
 }
 
 /** The run, its number in the workspace, and the names that --capture matched. */
@@ -156,7 +240,7 @@ async function compute(
     signal,
     progress,
   }: Pick<Call, 'signal' | 'progress'> & { values: { capture: readonly string[]; out: string | undefined } },
-  { model, prompts, edits, top, store, kept }: Work,
+  { model, prompts, edits, top, store, kept, patterns }: Work,
 ): Promise<{ run: Run; id: number | null; captured: readonly string[] }> {
   const { matchHooks } = await import('../../graph/hook-names.ts')
   const names = model.hooks.map((hook) => hook.name)
@@ -180,7 +264,9 @@ async function compute(
     import('../prompts.ts'),
   ])
   const spec = specSummary(model.spec)
-  const usual = storedCaptures(spec, model.hooks)
+  const usual = storedCaptures(spec, model.hooks).filter(
+    (glob) => patterns === 'full' || !glob.includes('pattern'),
+  )
   const stored = toFile ? usual : [...usual, ...captured]
   const isStored = new Set(matchHooks(stored, names))
   const plan = {
@@ -219,7 +305,13 @@ function written(captures: number, gradients: number): string {
 /** ∂metric/∂hooks, put beside the captures as grad.<hook> where a file is written. */
 async function gradientOf(
   { values, signal }: Pick<Call, 'signal'> & { values: { grad: readonly string[]; out: string | undefined } },
-  { model, prompts, edits, metric, kept }: Omit<Work, 'top' | 'store'> & { readonly metric: Metric },
+  {
+    model,
+    prompts,
+    edits,
+    metric,
+    kept,
+  }: Omit<Work, 'top' | 'store' | 'patterns'> & { readonly metric: Metric },
 ) {
   const { gradients } = await import('../../run/gradients-of.ts')
   const own = prompts.map(({ decoder }) => decoder?.ids)
