@@ -8,15 +8,14 @@
 import { HeadscopeError } from '../errors.ts'
 import { blockHook } from '../graph/hook-names.ts'
 import { decoderOf } from '../graph/model-spec.ts'
-import { sizeOf, type Tensor } from '../graph/tensor.ts'
+import { meanOver } from '../run/corpus-mean.ts'
 import type { Dense } from '../run/dense.ts'
 import type { Engine } from '../run/engine.ts'
 import { type Metric, resolveMetric } from '../run/metrics.ts'
 import type { Model } from '../run/model.ts'
-import { runPass } from '../run/pass.ts'
 import { checkPrompts } from '../run/prompts.ts'
 import type { HookInfo } from '../run/segments.ts'
-import { requireCausal, sweepBase } from './base.ts'
+import { captureHooks, requireCausal, sweepBase } from './base.ts'
 import { collectCells, finiteOr, modeFor } from './collect.ts'
 import { directEffects } from './direct.ts'
 import { estimateSweep, type SweepCell } from './sweep.ts'
@@ -195,46 +194,15 @@ async function accumulate(
   signal: AbortSignal | undefined,
 ) {
   checkPrompts(prompts, engine.model.spec)
-  const sums = new Map<string, { data: Float64Array; shape: number[] }>()
-  let positions = 0
-  for (const ids of prompts) {
-    positions += ids.length
-    await runPass(engine, {
-      ids: [ids],
-      lengths: [ids.length],
-      start: 0,
-      total: ids.length,
-      wanted: new Set(hooks.map((hook) => hook.name)),
-      edits: [],
-      signal,
-      onTensor: (hook, tensor) => addInto(sums, hook.name, tensor, over),
-    })
-  }
-  const count = over === 'all' ? positions : prompts.length
-  const values = new Map(
-    [...sums].map(([name, { data, shape }]) => [
-      name,
-      { data: Float32Array.from(data, (sum) => sum / count), shape },
-    ]),
-  )
+  const mean = meanOver(over, 'The mean of the reference')
+  const wanted = new Set(hooks.map((hook) => hook.name))
+  for (const ids of prompts)
+    for (const [name, tensor] of await captureHooks(engine, ids, wanted, signal)) mean.tensor(name, tensor)
+  const values = mean.finish()
   return {
     of: (hook: HookInfo): Dense => values.get(hook.name)!,
-    reference: { prompts: prompts.length, positions },
+    reference: { prompts: prompts.length, positions: prompts.reduce((sum, ids) => sum + ids.length, 0) },
   }
-}
-
-function addInto(
-  sums: Map<string, { data: Float64Array; shape: number[] }>,
-  name: string,
-  tensor: Tensor,
-  over: 'all' | 'pos',
-): void {
-  const [, rows, ...rest] = tensor.shape as [number, number, ...number[]]
-  const shape = [1, over === 'all' ? 1 : rows, ...rest]
-  const sum = sums.get(name) ?? { data: new Float64Array(sizeOf(shape)), shape }
-  const width = sizeOf(rest)
-  for (let i = 0; i < tensor.data.length; i++) sum.data[over === 'all' ? i % width : i]! += tensor.data[i]!
-  sums.set(name, sum)
 }
 
 function range(count: number): number[] {
