@@ -3,16 +3,14 @@
  * open in large; what is changed in it and the exact effect; what its sources write, how sharp it is, how it learns.
  */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useMemo, useState } from 'react'
+import { useMemo } from 'react'
 import type { BenchEditReply, BenchReply, OpenedModel, RunDetail } from '../../../core/api/contract.ts'
 import { api } from '../../api/client.ts'
 import { rowOf } from '../../api/pattern.ts'
 import { useModel, usePattern, useRun } from '../../api/queries.ts'
-import { rampGradient, signedGradient } from '../../charts/color.ts'
-import { preciseWeight } from '../../state/format.ts'
 import { parseToken } from '../../state/metric.ts'
 import { type HeadId, headName, sameHead } from '../../state/selection.ts'
-import { select, setHover, useHover, useSelection, useTool } from '../../state/store.ts'
+import { useSelection, useTool } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
@@ -23,12 +21,11 @@ import { Accounting, Basis } from './checks.tsx'
 import { EditBar } from './edit-bar.tsx'
 import { Effect } from './effect.tsx'
 import { Gradients } from './gradients.tsx'
-import { difference, extent } from './matrix.ts'
-import { type Cell, MatrixGrid } from './matrix-grid.tsx'
+import { OpenStep } from './open-step.tsx'
 import { Reach } from './reach.tsx'
 import { Sharpness } from './sharpness.tsx'
 import { Sources } from './sources.tsx'
-import { type Stage, stagesOf } from './stages.ts'
+import { stagesOf } from './stages.ts'
 import { StepStrip } from './step-strip.tsx'
 
 export function BenchView() {
@@ -91,6 +88,7 @@ function Bench({ model, run, head }: { model: OpenedModel; run: RunDetail; head:
       head={head}
       bench={bench.data}
       changed={changes !== null}
+      late={bench.isPlaceholderData || (changes !== null && edit.isPlaceholderData)}
       edit={changes === null ? null : (edit.data ?? null)}
       problem={changes !== null && edit.isError ? edit.error.message : null}
       answer={answer?.text ?? null}
@@ -103,7 +101,6 @@ function mostAttended(row: Float32Array): number {
 }
 
 type Panel = 'effect' | 'sources' | 'sharpness' | 'reach' | 'gradients' | 'basis' | 'counts'
-type Shown = 'before' | 'changed' | 'difference'
 
 const PANELS: readonly { readonly value: Panel; readonly label: string }[] = [
   { value: 'effect', label: 'Effect of the changes' },
@@ -121,12 +118,14 @@ interface MachineProps {
   readonly head: HeadId
   readonly bench: BenchReply
   readonly changed: boolean
+  /** What is shown is of the head or the changes before: the next is on its way. */
+  readonly late: boolean
   readonly edit: BenchEditReply | null
   readonly problem: string | null
   readonly answer: string | null
 }
 
-function Machine({ model, run, head, bench, changed, edit, problem, answer }: MachineProps) {
+function Machine({ model, run, head, bench, changed, late, edit, problem, answer }: MachineProps) {
   const theme = useTheme()
   const [layout, setLayout] = useTool<'app' | 'lecture'>('bench_layout', 'app')
   const [name, setName] = useTool<string>('bench_step', 'weights')
@@ -140,7 +139,7 @@ function Machine({ model, run, head, bench, changed, edit, problem, answer }: Ma
   const panel = PANELS.find(({ value }) => value === side)?.value ?? (changed ? 'effect' : 'sources')
   const scores = bench.steps.find((step) => step.name === 'masked scores')!
   return (
-    <div className="view sweep-view">
+    <div className={late ? 'view sweep-view is-late' : 'view sweep-view'} aria-busy={late}>
       <div className="toolbar is-wrapping bench-toolbar">
         <Segmented
           label="Layout"
@@ -189,103 +188,4 @@ function Machine({ model, run, head, bench, changed, edit, problem, answer }: Ma
       </div>
     </div>
   )
-}
-
-/** One step in large, with the number under the pointer. */
-function OpenStep({ stage, bench, lecture }: { stage: Stage; bench: BenchReply; lecture: boolean }) {
-  const theme = useTheme()
-  const [shown, setShown] = useState<Shown>('changed')
-  const [cell, setCell] = useState<Cell | null>(null)
-  const over = useHover()
-  const { after, before, axes } = stage
-  const delta = useMemo(() => (after ? difference(after, before) : null), [after, before])
-  const view = after === null ? 'before' : shown
-  const grid = view === 'difference' ? delta! : view === 'changed' ? after! : before
-  const scale = view === 'difference' ? 'signed' : stage.scale
-  const range = useMemo(
-    () => (view === 'difference' ? extent(grid.values) : { end: stage.end, largest: stage.largest }),
-    [view, grid, stage],
-  )
-  const square = axes.includes('key')
-  const place = (at: Cell | null) => {
-    setCell(at)
-    if (!at) return setHover(null, null)
-    const [first, second] = lecture ? [at.column, at.row] : [at.row, at.column]
-    setHover(first, square ? second : null)
-  }
-  const pick = (at: Cell) => {
-    const [first, second] = lecture ? [at.column, at.row] : [at.row, at.column]
-    select({ query: first, key: square ? second : null, also: [] }, { replace: true })
-  }
-  const turn = (first: number | null, second: number | null) =>
-    lecture ? { row: second, column: first } : { row: first, column: second }
-  const elsewhere =
-    over.query !== null && square && over.key !== null ? (turn(over.query, over.key) as Cell) : null
-  const hovered = cell ?? elsewhere
-  const value = hovered && (grid.values[hovered.row * grid.shape[1] + hovered.column] ?? null)
-  const end = scale === 'weight' ? '1' : preciseWeight(range.end)
-  return (
-    <section className="sweep-main" aria-label={`Step: ${stage.name}`}>
-      <div className="bench-head">
-        <h3 className="pane-title">
-          {stage.name}
-          <span className="mono bench-open-formula">{stage.formula}</span>
-          <span>
-            {axes[0]} {grid.shape[0]} × {axes[1]} {grid.shape[1]}
-          </span>
-        </h3>
-        {after && (
-          <Segmented
-            label="Before or after the changes"
-            value={view}
-            options={[
-              { value: 'before', label: 'before' },
-              { value: 'changed', label: 'changed' },
-              { value: 'difference', label: 'difference' },
-            ]}
-            onChange={setShown}
-          />
-        )}
-        <span className="legend" title={`largest magnitude ${preciseWeight(range.largest)}`}>
-          {scale === 'weight' ? '0' : `−${end}`}
-          <i style={{ background: scale === 'weight' ? rampGradient(theme) : signedGradient(theme) }} />
-          {scale === 'weight' ? end : `+${end}`}
-          {range.largest > range.end && ` · to ${preciseWeight(range.largest)}`}
-        </span>
-      </div>
-      <p className="bench-reading" role="status">
-        {hovered ? (
-          <>
-            {label(axes[0], hovered.row)} · {label(axes[1], hovered.column)}
-            <b>{value === null ? (square ? 'hidden' : 'none') : precise(value)}</b>
-          </>
-        ) : (
-          <span className="muted">{stage.note ?? 'Hover a cell for its number; click to lock it.'}</span>
-        )}
-      </p>
-      <MatrixGrid
-        label={stage.name}
-        grid={grid}
-        axes={axes}
-        tokens={bench.tokens}
-        scale={scale}
-        end={range.end}
-        theme={theme}
-        marked={turn(bench.query, square ? bench.key : null)}
-        hovered={hovered}
-        onHover={place}
-        onPick={pick}
-      />
-    </section>
-  )
-
-  function label(axis: string, index: number): string {
-    const token = axis === 'pos' || axis === 'query' || axis === 'key' ? bench.tokens[index]?.text : undefined
-    return `${axis} ${index}${token === undefined ? '' : ` ‘${token}’`}`
-  }
-}
-
-/** Six digits: what a float32 is worth. */
-function precise(value: number): string {
-  return String(Number(value.toPrecision(6))).replace('-', '−')
 }

@@ -83,12 +83,12 @@ export function Accounting({ model }: { model: OpenedModel }) {
   return (
     <section aria-label="Accounting">
       <h3 className="pane-title">
-        Parameters <span>weight matrices, without biases and norms</span>
+        Parameters <span>matrices only; biases, norms apart</span>
       </h3>
       <table className="data-table bench-table">
         <thead>
           <tr>
-            <th scope="col" />
+            <th scope="col">part</th>
             <th scope="col">{model.name}</th>
             <th scope="col">GPT-3</th>
           </tr>
@@ -104,7 +104,7 @@ export function Accounting({ model }: { model: OpenedModel }) {
         </tbody>
       </table>
       <h3 className="pane-title">
-        Memory <span>float32: the K/V cache grows with T, the scores with T²</span>
+        Memory <span>float32, per text of T tokens</span>
       </h3>
       <table className="data-table bench-table">
         <thead>
@@ -128,6 +128,9 @@ export function Accounting({ model }: { model: OpenedModel }) {
           ))}
         </tbody>
       </table>
+      <p className="muted small-text">
+        The cache of keys and values grows with T, the scores with T²: they are different things.
+      </p>
     </section>
   )
 }

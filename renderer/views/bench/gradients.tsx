@@ -21,7 +21,7 @@ interface Props {
   readonly bench: BenchReply
 }
 
-const SHOWN = 16
+const SHOWN = 10
 
 export function Gradients({ model, run, head, bench }: Props) {
   const pos = useMetricPosition(run.views.length)
@@ -90,11 +90,11 @@ export function Gradients({ model, run, head, bench }: Props) {
               ))}
           </ol>
           <p className="muted small-text">
-            Σ_j β_j = {sum.toExponential(1)}, 0 by its formula. Near α = 0 or 1 the signal is weak; weak does
-            not mean irrelevant.
+            Σ_j β_j = {sum.toExponential(1)}; by the formula 0. A step down the gradient of L raises s_j where
+            β_j is below 0. Near α = 0 or 1 the signal is weak, which does not mean irrelevant.
           </p>
-          <Saturation points={reply.sharpening[query] ?? []} />
           <Nudge {...{ model, run, head, bench, metric }} />
+          <Saturation points={reply.sharpening[query] ?? []} />
         </>
       )}
     </section>
@@ -111,7 +111,7 @@ function Saturation({
   return (
     <>
       <h3 className="pane-title">
-        As the row saturates <span>scores × factor, same upstream gradient</span>
+        As the row saturates <span>scores × factor</span>
       </h3>
       <table className="data-table bench-table">
         <thead>

@@ -78,7 +78,7 @@ export function MatrixGrid(props: Props) {
     <div className="bench-large" ref={measure}>
       {size.width > LEFT && size.height > TOP && (
         <>
-          <span className="axis-name bench-axis" style={{ left: 0, top: TOP - 15, width: LEFT - 6 }}>
+          <span className="axis-name bench-axis" style={{ left: 0, top: TOP - 24, width: LEFT - 6 }}>
             {axes[0]} ↓ {axes[1]} →
           </span>
           {visibleLabels(rows, height, 0, rows * height, 12, list(marked.row, hovered?.row)).map((row) => (

@@ -22,7 +22,6 @@ export function Sources({ bench, answer }: Props) {
   const size = (source: (typeof seen)[number]) => Math.abs(source[by] ?? 0)
   const ranked = [...seen].sort((a, b) => size(b) - size(a)).slice(0, SHOWN)
   const most = Math.max(1e-12, ...seen.map(({ norm }) => norm))
-  const mostLogit = Math.max(1e-12, ...seen.map(({ logit }) => Math.abs(logit ?? 0)))
   return (
     <section aria-label="Source contributions">
       <h3 className="pane-title">
@@ -73,17 +72,11 @@ export function Sources({ bench, answer }: Props) {
               </th>
               <td className="number">{preciseWeight(one.alpha)}</td>
               <td className="number">
-                <span className="bench-bar" style={{ width: `${(one.norm / most) * 34}px` }} />
+                <span className="bench-bar" style={{ width: `${(one.norm / most) * 26}px` }} />
                 {preciseWeight(one.norm)}
               </td>
               <td className="number">{one.cosine === null ? '∅' : signedWeight(one.cosine)}</td>
-              <td className="number">
-                {one.logit !== null && (
-                  <span
-                    className={one.logit < 0 ? 'bench-bar is-minus' : 'bench-bar'}
-                    style={{ width: `${(Math.abs(one.logit) / mostLogit) * 26}px` }}
-                  />
-                )}
+              <td className={one.logit !== null && one.logit < 0 ? 'number bench-minus' : 'number'}>
                 {one.logit === null ? '∅' : signedWeight(one.logit)}
               </td>
             </tr>

@@ -1,5 +1,5 @@
 /** All steps of the head in order, each a small picture with its formula and shape; one of them is open below. */
-import type { KeyboardEvent } from 'react'
+import { type KeyboardEvent, useEffect, useRef } from 'react'
 import type { Theme } from '../../state/theme.ts'
 import { MatrixCanvas } from './matrix-canvas.tsx'
 import type { Stage } from './stages.ts'
@@ -13,9 +13,16 @@ interface Props {
   readonly onOpen: (index: number) => void
 }
 
-const BOX = { width: 76, height: 56 }
+const BOX = { width: 57, height: 44 }
 
 export function StepStrip({ stages, open, theme, changed, onOpen }: Props) {
+  // The engine gives scores, weights and weighted values again; what follows stands as it was, and says so.
+  const scores = stages.findIndex(({ name }) => name === 'scores')
+  const strip = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const card = strip.current?.querySelectorAll('.bench-step')[open]
+    card?.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+  }, [open])
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key]
     if (!step) return
@@ -27,7 +34,13 @@ export function StepStrip({ stages, open, theme, changed, onOpen }: Props) {
   }
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset has a legend and a frame; this is a row of pictures
-    <div className="bench-strip" role="group" aria-label="Steps of the head" onKeyDown={onKeyDown}>
+    <div
+      ref={strip}
+      className="bench-strip"
+      role="group"
+      aria-label="Steps of the head"
+      onKeyDown={onKeyDown}
+    >
       {stages.map((stage, index) => (
         <button
           key={stage.name}
@@ -38,7 +51,7 @@ export function StepStrip({ stages, open, theme, changed, onOpen }: Props) {
           title={[`${stage.name}: ${stage.formula}`, stage.note].filter(Boolean).join('\n')}
           onClick={() => onOpen(index)}
         >
-          <span className="bench-step-name clip">{stage.name}</span>
+          <span className="bench-step-name">{stage.name}</span>
           <MatrixCanvas
             grid={stage.after ?? stage.before}
             scale={stage.scale}
@@ -49,8 +62,9 @@ export function StepStrip({ stages, open, theme, changed, onOpen }: Props) {
           <span className="bench-shape">
             {stage.axes[0]} {stage.before.shape[0]} × {stage.axes[1]} {stage.before.shape[1]}
           </span>
-          <span className="bench-formula clip">{stage.formula}</span>
-          {changed && <span className="bench-mark">{stage.after ? 'changed' : ''}</span>}
+          <span className="bench-formula">{stage.formula}</span>
+          {changed && stage.after && <span className="bench-mark">changed</span>}
+          {changed && !stage.after && index >= scores && <span className="bench-mark is-old">as before</span>}
         </button>
       ))}
     </div>

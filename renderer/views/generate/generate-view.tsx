@@ -3,7 +3,7 @@
  * their probabilities as decoded with the key/value cache, and how far an uncached run of the whole text differs.
  */
 import { useMutation } from '@tanstack/react-query'
-import { useRef, useState } from 'react'
+import { Fragment, useRef, useState } from 'react'
 import type { OpenedModel, PromptInput, RunDetail } from '../../../core/api/contract.ts'
 import { api } from '../../api/client.ts'
 import { useModel, useRun } from '../../api/queries.ts'
@@ -136,19 +136,24 @@ function Generate({ model, run }: { model: OpenedModel; run: RunDetail }) {
         <section className="generate-text" aria-label="The text" tabIndex={0}>
           {shown.map((token, i) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: a position is its identity
-            <span key={i} className="token-text" title={`${i} · id ${token.id}`}>
-              {token.text}
-            </span>
+            <Fragment key={i}>
+              <span className="token-text" title={`${i} · id ${token.id}`}>
+                {token.text}
+              </span>
+              <wbr />
+            </Fragment>
           ))}
           {text?.tokens.map(({ token, logProb }, i) => (
-            <ins
-              // biome-ignore lint/suspicious/noArrayIndexKey: as above
-              key={i}
-              className="token-text is-new"
-              title={`${shown.length + i} · id ${token.id} · p ${preciseWeight(Math.exp(logProb))}`}
-            >
-              {token.text}
-            </ins>
+            // biome-ignore lint/suspicious/noArrayIndexKey: as above
+            <Fragment key={i}>
+              <ins
+                className="token-text is-new"
+                title={`${shown.length + i} · id ${token.id} · p ${preciseWeight(Math.exp(logProb))}`}
+              >
+                {token.text}
+              </ins>
+              <wbr />
+            </Fragment>
           ))}
         </section>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: as above */}

@@ -1,0 +1,126 @@
+/** One step in large, with the number under the pointer; before, with the changes, or their difference. */
+import { useMemo, useState } from 'react'
+import type { BenchReply } from '../../../core/api/contract.ts'
+import { rampGradient, signedGradient } from '../../charts/color.ts'
+import { preciseWeight } from '../../state/format.ts'
+import { select, setHover, useHover } from '../../state/store.ts'
+import { useTheme } from '../../state/theme.ts'
+import { Segmented } from '../../ui/segmented.tsx'
+import { difference, extent } from './matrix.ts'
+import { type Cell, MatrixGrid } from './matrix-grid.tsx'
+import { countsTokens, type Stage } from './stages.ts'
+
+type Shown = 'before' | 'changed' | 'difference'
+
+interface Props {
+  readonly stage: Stage
+  readonly bench: BenchReply
+  /** States are columns: the first index of a cell is its column. */
+  readonly lecture: boolean
+}
+
+export function OpenStep({ stage, bench, lecture }: Props) {
+  const theme = useTheme()
+  const [shown, setShown] = useState<Shown>('changed')
+  const [cell, setCell] = useState<Cell | null>(null)
+  const over = useHover()
+  const { after, before, axes } = stage
+  const delta = useMemo(() => (after ? difference(after, before) : null), [after, before])
+  const view = after === null ? 'before' : shown
+  const grid = view === 'difference' ? delta! : view === 'changed' ? after! : before
+  const scale = view === 'difference' ? 'signed' : stage.scale
+  const range = useMemo(
+    () => (view === 'difference' ? extent(grid.values) : { end: stage.end, largest: stage.largest }),
+    [view, grid, stage],
+  )
+  const square = axes.includes('key')
+  const place = (at: Cell | null) => {
+    setCell(at)
+    if (!at) return setHover(null, null)
+    const [first, second] = lecture ? [at.column, at.row] : [at.row, at.column]
+    setHover(first, square ? second : null)
+  }
+  const pick = (at: Cell) => {
+    const [first, second] = lecture ? [at.column, at.row] : [at.row, at.column]
+    select({ query: first, key: square ? second : null, also: [] }, { replace: true })
+  }
+  const turn = (first: number | null, second: number | null) =>
+    lecture ? { row: second, column: first } : { row: first, column: second }
+  const elsewhere =
+    over.query !== null && square && over.key !== null ? (turn(over.query, over.key) as Cell) : null
+  const hovered = cell ?? elsewhere
+  const value = hovered && (grid.values[hovered.row * grid.shape[1] + hovered.column] ?? null)
+  const end = scale === 'weight' ? '1' : preciseWeight(range.end)
+  return (
+    <section className="sweep-main" aria-label={`Step: ${stage.name}`}>
+      <div className="bench-head">
+        <h3 className="pane-title">
+          {stage.name}
+          <span className="mono bench-open-formula">{stage.formula}</span>
+          <span>
+            {axes[0]} {grid.shape[0]} × {axes[1]} {grid.shape[1]}
+          </span>
+        </h3>
+        {after && (
+          <Segmented
+            label="Before or after the changes"
+            value={view}
+            options={[
+              { value: 'before', label: 'before' },
+              { value: 'changed', label: 'changed' },
+              { value: 'difference', label: 'difference' },
+            ]}
+            onChange={setShown}
+          />
+        )}
+        <span className="legend" title={`largest magnitude ${preciseWeight(range.largest)}`}>
+          {scale === 'weight' ? '0' : `−${end}`}
+          <i style={{ background: scale === 'weight' ? rampGradient(theme) : signedGradient(theme) }} />
+          {scale === 'weight' ? end : `+${end}`}
+        </span>
+      </div>
+      <p className="bench-reading" role="status">
+        {hovered ? (
+          <>
+            {label(axes[0], hovered.row)} · {label(axes[1], hovered.column)}
+            <b>{value === null ? (square ? 'hidden' : 'none') : precise(value)}</b>
+          </>
+        ) : (
+          <span className="muted">
+            {[
+              stage.note ?? 'Hover a cell for its number; click to lock it.',
+              range.largest > range.end && scale === 'signed'
+                ? `Colours end at ±${end}; the largest is ${preciseWeight(range.largest)}.`
+                : '',
+            ]
+              .filter(Boolean)
+              .join(' · ')}
+          </span>
+        )}
+      </p>
+      <MatrixGrid
+        label={stage.name}
+        grid={grid}
+        axes={axes}
+        tokens={bench.tokens}
+        scale={scale}
+        end={range.end}
+        theme={theme}
+        marked={turn(bench.query, square ? bench.key : null)}
+        hovered={hovered}
+        onHover={place}
+        onPick={pick}
+      />
+    </section>
+  )
+
+  function label(axis: string, index: number): string {
+    const token = countsTokens(axis) ? bench.tokens[index]?.text : undefined
+    return `${axis} ${index}${token === undefined ? '' : ` ‘${token}’`}`
+  }
+}
+
+/** Six digits: what a float32 is worth. */
+function precise(value: number): string {
+  return String(Number(value.toPrecision(6))).replace('-', '−')
+}
