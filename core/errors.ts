@@ -29,5 +29,7 @@ export function sentence(error: unknown): string {
 
 /** True for an abort: ours or the platform's. */
 export function isCancelled(error: unknown): boolean {
-  return (error instanceof HeadscopeError && error.code === 'cancelled') || (error as Error)?.name === 'AbortError'
+  return (
+    (error instanceof HeadscopeError && error.code === 'cancelled') || (error as Error)?.name === 'AbortError'
+  )
 }

@@ -6,7 +6,8 @@ import { join, resolve } from 'node:path'
 import { startAppEngine } from '../e2e/app-engine.ts'
 import { launchBrowser } from '../support/browser.ts'
 
-const PROMPT = 'The harbour master Grindelow met captain Ostrava. Captain Ostrava thanked the harbour master Grindel'
+const PROMPT =
+  'The harbour master Grindelow met captain Ostrava. Captain Ostrava thanked the harbour master Grindel'
 const path = process.argv[2]
 if (path === undefined) throw new Error('Name the checkpoint: node test/gallery/real-model.ts MODEL')
 const [engine, browser] = await Promise.all([startAppEngine(), launchBrowser()])
