@@ -16,11 +16,11 @@ interface Props {
 
 export function EditBar({ tokens, scores, query, keyAt }: Props) {
   const tool = useSelection((s) => s.tool)
-  const [tau, setTau] = useTool<string>('bench_tau', '1')
+  const [tau] = useTool<string>('bench_tau', '1')
   const typed = parseTyped(tool.bench_typed ?? '', tokens.length)
   const score = scores.values[query * tokens.length + keyAt] ?? null
   const changed = tool.bench_mask || tool.bench_scale || tool.bench_tau || tool.bench_typed
-  const toggle = (name: string) => setTool(name, tool[name] === 'off' ? '' : 'off')
+  const toggle = (name: string) => change(name, tool[name] === 'off' ? '' : 'off')
   return (
     <div className="bench-edits">
       <ScoreForm
@@ -28,7 +28,7 @@ export function EditBar({ tokens, scores, query, keyAt }: Props) {
         label={`${query} ${tokens[query]?.text} → ${keyAt} ${tokens[keyAt]?.text}`}
         now={score}
         onType={(value) =>
-          setTool('bench_typed', formatTyped(withScore(typed, { query, key: keyAt, score: value })))
+          change('bench_typed', formatTyped(withScore(typed, { query, key: keyAt, score: value })))
         }
       />
       <label className="field">
@@ -41,7 +41,9 @@ export function EditBar({ tokens, scores, query, keyAt }: Props) {
           max={3}
           step={0.25}
           value={Math.log2(Number(tau) || 1)}
-          onChange={(event) => setTau(String(Number((2 ** Number(event.target.value)).toPrecision(4))))}
+          onChange={(event) =>
+            change('bench_tau', String(Number((2 ** Number(event.target.value)).toPrecision(4))))
+          }
         />
         <output>{tau}</output>
       </label>
@@ -74,7 +76,7 @@ export function EditBar({ tokens, scores, query, keyAt }: Props) {
             type="button"
             className="bench-remove"
             aria-label={`Take back the score of query ${one.query} and key ${one.key}`}
-            onClick={() => setTool('bench_typed', formatTyped(withoutScore(typed, one)))}
+            onClick={() => change('bench_typed', formatTyped(withoutScore(typed, one)))}
           >
             ×
           </button>
@@ -85,7 +87,8 @@ export function EditBar({ tokens, scores, query, keyAt }: Props) {
           type="button"
           className="button small"
           onClick={() => {
-            for (const name of ['bench_mask', 'bench_scale', 'bench_tau', 'bench_typed']) setTool(name, '')
+            for (const name of ['bench_mask', 'bench_scale', 'bench_tau', 'bench_typed', 'bench_side'])
+              setTool(name, '')
           }}
         >
           As it is
@@ -93,6 +96,12 @@ export function EditBar({ tokens, scores, query, keyAt }: Props) {
       )}
     </div>
   )
+}
+
+/** A change brings its effect beside the step. */
+function change(name: string, value: string): void {
+  setTool(name, value)
+  setTool('bench_side', 'effect')
 }
 
 function ScoreForm({
