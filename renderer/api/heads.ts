@@ -20,7 +20,7 @@ import type {
 } from '../../core/api/contract.ts'
 import type { Progress } from '../../core/checkpoint/types.ts'
 import { createStore } from '../state/store.ts'
-import { ApiFailure, api } from './client.ts'
+import { ApiFailure, api, get, post } from './client.ts'
 import { follow } from './jobs.ts'
 
 /** What each kind of work is asked and gives. `examples` and `kept` are both the corpus job, without and with its runs kept. */
@@ -98,41 +98,10 @@ export function cancelWork(kind: WorkKind): void {
 }
 
 export const headsApi = {
-  classes: (): Promise<string[]> => ask('/api/heads/classes', {}),
+  classes: (): Promise<string[]> => get('/api/heads/classes'),
   relationExample: (): Promise<NonNullable<RelationRequest['template']>> =>
-    ask('/api/heads/relation-example', {}),
+    get('/api/heads/relation-example'),
   search: (body: SearchRequest, signal?: AbortSignal) => post<SearchReply>('/api/heads/search', body, signal),
   difference: (body: DifferenceRequest, signal?: AbortSignal) =>
     post<DifferenceReply>('/api/heads/difference', body, signal),
-}
-
-// --- Internal helpers ---
-
-function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
-  return ask<T>(path, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-    ...(signal ? { signal } : {}),
-  })
-}
-
-async function ask<T>(path: string, init: RequestInit): Promise<T> {
-  let response: Response
-  try {
-    response = await fetch(path, { credentials: 'same-origin', ...init })
-  } catch (cause) {
-    if ((cause as Error).name === 'AbortError') throw cause
-    throw new ApiFailure('offline', 'The engine does not answer; Headscope has to be started again.')
-  }
-  const body = (await response.json().catch(() => null)) as (T & Partial<Refusal>) | null
-  if (response.ok && body !== null) return body
-  throw new ApiFailure(
-    body?.error?.code ?? 'internal',
-    body?.error?.message ?? `The engine answered ${response.status} to ${path}.`,
-  )
-}
-
-interface Refusal {
-  readonly error: { readonly code?: string; readonly message?: string }
 }

@@ -33,7 +33,7 @@ export function CompareResult({ reply, request }: Props) {
               <h3 className="pane-title">
                 KL by position
                 <span title={reply.definitions.kl}>
-                  bar: KL(A‖B) in nats, full at {preciseWeight(most)}; ≠ another likeliest token
+                  bar: KL(A‖B), full at {preciseWeight(most)} nats; red line: another likeliest token
                 </span>
                 {prediction.prompts.length > 1 && (
                   <span className="compare-pager">
@@ -102,12 +102,12 @@ function Summary({ reply }: { reply: CompareReply }) {
           {range && ` [${preciseWeight(range.low)}, ${preciseWeight(range.high)}]`}
         </span>
         <span>
-          the same likeliest token at{' '}
+          same likeliest token:{' '}
           {agree === null ? '–' : `${(100 * agree).toFixed(1)} % of ${prediction.positions} positions`}
         </span>
         <span>
           {best
-            ? `${new Set(moved.map(headName)).size} heads moved beyond noise, most ${headName(best)}`
+            ? `${new Set(moved.map(headName)).size} heads moved beyond noise`
             : 'no head’s score moved beyond the noise'}
         </span>
         {reply.report !== null && (

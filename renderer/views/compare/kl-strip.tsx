@@ -1,4 +1,4 @@
-/** The tokens of a compared text, with KL(A‖B) of what comes next under each; ≠ where the likeliest tokens differ. */
+/** The tokens of a compared text, with KL(A‖B) of what comes next under each; a second line where the likeliest tokens differ. */
 import type { CompareReply } from '../../../core/api/contract.ts'
 import type { TokenView } from '../../../core/checkpoint/types.ts'
 import { preciseWeight } from '../../state/format.ts'
@@ -24,7 +24,7 @@ export function KlStrip({ tokens, prediction, most }: Props) {
           <li key={i}>
             <button
               type="button"
-              className={i === locked ? 'kl-token is-selected' : 'kl-token'}
+              className={`kl-token${i === locked ? ' is-selected' : ''}${equal ? '' : ' is-different'}`}
               aria-pressed={i === locked}
               aria-label={`token ${i} ${view.text}, ${says}${equal ? '' : ', another likeliest token'}`}
               title={`${i} · ${says}${equal ? '' : ' · the likeliest next token differs'}`}
@@ -39,11 +39,6 @@ export function KlStrip({ tokens, prediction, most }: Props) {
                   style={{ width: `${kl === null || most === 0 ? 0 : Math.min(1, kl / most) * 100}%` }}
                 />
               </span>
-              {!equal && (
-                <span className="kl-differs" aria-hidden="true">
-                  ≠
-                </span>
-              )}
             </button>
           </li>
         )

@@ -9,6 +9,11 @@ const SAYS =
   'Second occurrences: positions whose text goes on with B. Controls: positions of the same texts whose token has no earlier copy, matched one to one by the loss without the edit. Positive: the head helped. Zeroing takes a head off its distribution, and other heads may make up for it.'
 
 export function CausalCheck({ effects, shown }: { effects: readonly SpanEffect[]; shown: string }) {
+  // Heads of one layer are compared with the same others: each is said once.
+  const beside = new Map(
+    effects.flatMap(({ others }) => others.map((other) => [headName(other), other.second] as const)),
+  )
+  for (const effect of effects) beside.delete(headName(effect))
   return (
     <section aria-label="Causal check">
       <h3 className="pane-title">
@@ -24,9 +29,9 @@ export function CausalCheck({ effects, shown }: { effects: readonly SpanEffect[]
           </tr>
         </thead>
         <tbody>
-          {effects.flatMap((effect) => {
+          {effects.map((effect) => {
             const name = headName(effect)
-            return [
+            return (
               <tr key={name} className={name === shown ? 'is-selected' : ''}>
                 <th scope="row">
                   <button
@@ -40,17 +45,19 @@ export function CausalCheck({ effects, shown }: { effects: readonly SpanEffect[]
                 <Nats score={effect.second} />
                 <Nats score={effect.control} />
                 <Nats score={effect.effect} />
-              </tr>,
-              ...effect.others.map((other) => (
-                <tr key={`${name} ${headName(other)}`} className="muted">
-                  <th scope="row">{headName(other)} beside</th>
-                  <Nats score={other.second} />
-                  <td />
-                  <td />
-                </tr>
-              )),
-            ]
+              </tr>
+            )
           })}
+          {[...beside].map(([name, second]) => (
+            <tr key={name} className="muted">
+              <th scope="row" title="Another head of the same layer, of the lowest rates, for comparison">
+                {name}, beside
+              </th>
+              <Nats score={second} />
+              <td />
+              <td />
+            </tr>
+          ))}
         </tbody>
       </table>
     </section>

@@ -1,5 +1,5 @@
 /** The strongest examples of every head over the texts: its edges, and the texts in which it looks away from the start. */
-import type { CorpusReply, OpenedModel } from '../../../core/api/contract.ts'
+import type { CorpusReply, CorpusRequest, OpenedModel } from '../../../core/api/contract.ts'
 import { startWork, useWork } from '../../api/heads.ts'
 import { preciseWeight } from '../../state/format.ts'
 import { headName } from '../../state/selection.ts'
@@ -40,7 +40,7 @@ export function ExamplesPanel({ model }: { model: OpenedModel }) {
         </button>
       </div>
       {work?.reply ? (
-        <Found model={model} reply={work.reply} />
+        <Found model={model} reply={work.reply} prompts={work.request.prompts} />
       ) : work ? (
         <WorkState kind="examples" work={work} text="Reading the texts…" />
       ) : (
@@ -55,7 +55,16 @@ export function ExamplesPanel({ model }: { model: OpenedModel }) {
   )
 }
 
-function Found({ model, reply }: { model: OpenedModel; reply: CorpusReply }) {
+interface FoundProps {
+  readonly model: OpenedModel
+  readonly reply: CorpusReply
+  readonly prompts: CorpusRequest['prompts']
+}
+
+function Found({ model, reply, prompts }: FoundProps) {
+  // Where no text was cut into windows, a window is its text.
+  const textOf = (window: number) =>
+    reply.tokens.length === prompts.length ? prompts[window]?.text : undefined
   const selected = useSelection((s) => (s.head ? headName(s.head) : null))
   const lines = reply.heads
     .map(({ layer, head, edges }) => ({
@@ -89,7 +98,9 @@ function Found({ model, reply }: { model: OpenedModel; reply: CorpusReply }) {
                 query={query}
                 at={key}
                 weight={weight}
-                onOpen={() => openExample(model, reply.tokens[prompt] ?? [], shown, query, key)}
+                onOpen={() =>
+                  openExample(model, reply.tokens[prompt] ?? [], textOf(prompt), shown, query, key)
+                }
               />
             ))}
           </ol>
@@ -106,7 +117,7 @@ function Found({ model, reply }: { model: OpenedModel; reply: CorpusReply }) {
                 query={null}
                 at={0}
                 weight={mean}
-                onOpen={() => openExample(model, reply.tokens[prompt] ?? [], shown, 0, null)}
+                onOpen={() => openExample(model, reply.tokens[prompt] ?? [], textOf(prompt), shown, 0, null)}
               />
             ))}
           </ol>

@@ -54,16 +54,20 @@ export function useTexts(): Texts {
     queryFn: async () => (await import('../../../models/prose-sample.txt?raw')).default,
     staleTime: Number.POSITIVE_INFINITY,
     enabled: kind === 'prose',
+    retry: 1,
   })
   const content = kind === 'prose' ? prose.data : kind === 'pasted' ? pasted : file?.content
   const jsonl = kind === 'file' && file !== null && /\.jsonl$/i.test(file.name)
   return useMemo(() => {
-    const nothing = { prompts: [], total: 0, problem, loading: kind === 'prose' && content === undefined }
+    const failed =
+      kind === 'prose' && prose.isError ? 'The bundled prose could not be read; reload the page.' : null
+    const loading = kind === 'prose' && content === undefined && failed === null
+    const nothing = { prompts: [], total: 0, problem: problem ?? failed, loading }
     try {
       const all = parseTexts(content ?? '', jsonl)
       return { ...nothing, prompts: all.slice(0, most), total: all.length }
     } catch (error) {
       return { ...nothing, problem: (error as Error).message }
     }
-  }, [content, jsonl, kind, most, problem])
+  }, [content, jsonl, kind, most, problem, prose.isError])
 }

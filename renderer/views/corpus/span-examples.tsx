@@ -1,5 +1,5 @@
 /** Hits and misses of one head, and how often the model then says B. */
-import type { OpenedModel, SpansReply } from '../../../core/api/contract.ts'
+import type { OpenedModel, SpansReply, SpansRequest } from '../../../core/api/contract.ts'
 import { headName } from '../../state/selection.ts'
 import { scoreText } from '../../ui/score-text.ts'
 import { ExampleRow } from './example-row.tsx'
@@ -10,11 +10,18 @@ type Head = SpansReply['heads'][number]
 interface Props {
   readonly model: OpenedModel
   readonly reply: SpansReply
+  readonly prompts: SpansRequest['prompts']
   readonly head: Head
 }
 
-export function SpanExamples({ model, reply, head }: Props) {
+export function SpanExamples({ model, reply, prompts, head }: Props) {
   const name = headName(head)
+  const textOf = (window: number) => {
+    const { prompt } = reply.windows[window]!
+    // A long text is several windows, and none of them is the text.
+    const whole = reply.windows.filter((other) => other.prompt === prompt).length === 1
+    return whole ? prompts[prompt]?.text : undefined
+  }
   return (
     <section className="corpus-examples" aria-label={`Hits and misses of ${name}`}>
       <h3 className="pane-title">
@@ -42,7 +49,9 @@ export function SpanExamples({ model, reply, head }: Props) {
                   query={query}
                   at={target}
                   weight={weight}
-                  onOpen={() => openExample(model, reply.tokens[window] ?? [], head, query, target)}
+                  onOpen={() =>
+                    openExample(model, reply.tokens[window] ?? [], textOf(window), head, query, target)
+                  }
                 />
               ))}
             </ol>

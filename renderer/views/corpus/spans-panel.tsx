@@ -55,7 +55,7 @@ export function SpansPanel({ model }: { model: OpenedModel }) {
         </button>
       </div>
       {work?.reply ? (
-        <Found model={model} reply={work.reply} />
+        <Found model={model} reply={work.reply} prompts={work.request.prompts} />
       ) : work ? (
         <WorkState kind="spans" work={work} text="Reading the texts, and random repeats beside them…" />
       ) : (
@@ -70,7 +70,13 @@ export function SpansPanel({ model }: { model: OpenedModel }) {
   )
 }
 
-function Found({ model, reply }: { model: OpenedModel; reply: SpansReply }) {
+interface FoundProps {
+  readonly model: OpenedModel
+  readonly reply: SpansReply
+  readonly prompts: SpansRequest['prompts']
+}
+
+function Found({ model, reply, prompts }: FoundProps) {
   const selected = useSelection((s) => s.head)
   const ranked = [...reply.heads].sort((a, b) => (b.rate.value ?? -1) - (a.rate.value ?? -1))
   const head = reply.heads.find((one) => sameHead(selected, place(one))) ?? ranked[0]!
@@ -80,7 +86,7 @@ function Found({ model, reply }: { model: OpenedModel; reply: SpansReply }) {
         {reply.places.toLocaleString('en')} places in {reply.windows.length} texts
       </HeadRates>
       <div className="corpus-side">
-        <SpanExamples model={model} reply={reply} head={head} />
+        <SpanExamples model={model} reply={reply} prompts={prompts} head={head} />
         {reply.causal && <CausalCheck effects={reply.causal} shown={headName(head)} />}
         {reply.warnings.map((warning) => (
           <p key={warning} className="warning small-text">

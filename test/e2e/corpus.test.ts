@@ -1,0 +1,167 @@
+/** Many texts and two checkpoints, in the real browser on the bundled model: each tab does its main work once. */
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { launchBrowser } from '../support/browser.ts'
+import { type AppEngine, startAppEngine } from './app-engine.ts'
+
+let engine: AppEngine
+let browser: Browser
+let page: Page
+const problems: string[] = []
+
+beforeAll(async () => {
+  ;[engine, browser] = await Promise.all([startAppEngine(), launchBrowser()])
+  page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
+  page.setDefaultTimeout(25_000)
+  page.on('pageerror', (error) => problems.push(error.message))
+  await page.goto(engine.url)
+  await page.locator('output.read-out').waitFor()
+  await page.locator('.ranked-row').first().waitFor()
+}, 120_000)
+
+afterAll(async () => {
+  await browser?.close()
+  await engine?.close()
+})
+
+/** Polls for as long as a busy machine may need. */
+const eventually = <T>(get: () => T) => expect.poll(get, { timeout: 25_000 })
+
+const address = () => new URLSearchParams(new URL(page.url()).hash.slice(1))
+const tab = (name: string) => page.getByRole('tab', { name, exact: true }).click()
+const region = (name: string | RegExp) => page.getByRole('region', { name })
+
+/** A picture of the window, where a folder for them is given. */
+async function picture(name: string): Promise<void> {
+  const folder = process.env.HEADSCOPE_PICTURES
+  if (!folder) return
+  for (const [theme, next] of [
+    ['light', 'Switch to dark'],
+    ['dark', 'Switch to light'],
+  ] as const) {
+    await page.waitForTimeout(500)
+    await page.screenshot({ path: `${folder}/${name}-${theme}.png` })
+    await page.getByRole('button', { name: next }).click()
+  }
+}
+
+describe.sequential('many texts, and two checkpoints', () => {
+  it('finds the heads that do induction in prose, with examples and a causal check', async () => {
+    await tab('Corpus')
+    await page.getByRole('spinbutton', { name: /read the first/ }).fill('40')
+    await picture('corpus-empty')
+    await page.getByRole('button', { name: 'Look for induction in 40 texts' }).click()
+    const rates = region('Heads by rate').locator('li button')
+    await rates.nth(15).waitFor()
+    expect(await rates.count()).toBe(16)
+    // A rate, its interval and its count, beside the score on random repeats.
+    const best = (await rates.first().getAttribute('aria-label'))!
+    expect(best).toMatch(/^L1H\d: in these texts 0\.\d+ \[.*\], n = \d+; random repeats 0\.\d+ \[/)
+    await rates.first().click()
+    // The best head helps where the text repeats, beyond the controls.
+    const causal = region('Causal check').locator('tbody tr').first().locator('td')
+    expect(await causal.nth(2).textContent()).toMatch(/^\+0\.\d+/)
+    await picture('corpus')
+    const texts = await page.locator('.example-row').first().textContent()
+    expect(texts!.length).toBeGreaterThan(10)
+  })
+
+  it('opens an example as the prompt, with its head and its edge', async () => {
+    const before = address().get('run')
+    await page.locator('.example-row').first().click()
+    await eventually(() => address().get('tab')).toBe('pattern')
+    await eventually(() => address().get('run')).not.toBe(before)
+    await eventually(() => address().get('key')).toMatch(/^\d+$/)
+    await page.locator('.pattern-canvas canvas').waitFor()
+  })
+
+  it('lists the strongest examples of a head, and searches the runs that were kept', async () => {
+    await tab('Corpus')
+    await page.getByRole('button', { name: 'strongest examples' }).click()
+    await page.getByRole('button', { name: 'Find the strongest in 40 texts' }).click()
+    await region('Heads by strongest edge').locator('li').nth(15).waitFor()
+    await eventually(() =>
+      region(/^Strongest examples of/)
+        .locator('li')
+        .count(),
+    ).toBe(20)
+    await picture('examples')
+    await page.getByRole('button', { name: 'search', exact: true }).click()
+    await page.getByRole('spinbutton', { name: /read the first/ }).fill('6')
+    await page.getByRole('button', { name: 'Run 6 texts and keep the runs' }).click()
+    await page.getByText(/[67] runs were added; \d+ can be searched/).waitFor()
+    await page.getByRole('button', { name: /^Search \d+ stored runs/ }).click()
+    await region('Heads found').locator('li').first().waitFor()
+    await eventually(() => page.locator('.example-row').count()).toBeGreaterThan(3)
+    await picture('search')
+    await page.locator('.example-row').first().click()
+    await eventually(() => address().get('tab')).toBe('pattern')
+  })
+
+  it('takes a dropped file, and says what is wrong with one', async () => {
+    await tab('Corpus')
+    await page.getByRole('button', { name: 'induction', exact: true }).click()
+    const file = page.getByLabel('File of texts')
+    await file.setInputFiles({
+      name: 'mine.jsonl',
+      mimeType: 'text/plain',
+      buffer: Buffer.from('{"text":"the cat and the cat"}\n{}\n'),
+    })
+    await eventually(() => region('Corpus').getByRole('alert').textContent()).toMatch(/Line 2 has neither/)
+    await file.setInputFiles({
+      name: 'mine.txt',
+      mimeType: 'text/plain',
+      buffer: Buffer.from('<b>the cat</b> and <b>the cat</b>\n'),
+    })
+    await page.getByRole('button', { name: 'Look for induction in 1 text' }).click()
+    await region('Corpus')
+      .getByText(/No rate: n = \d+, needs 20/)
+      .waitFor()
+    await page.getByRole('button', { name: 'bundled prose' }).click()
+  })
+
+  it('probes the shipped relation, and selects a head', async () => {
+    await tab('Relation')
+    await picture('relation-empty')
+    await page.getByRole('button', { name: 'Probe the heads' }).click()
+    const heads = region('Heads by relation').locator('li button')
+    await heads.nth(15).waitFor()
+    expect(await heads.count()).toBe(16)
+    const name = (await heads.nth(2).locator('.head-name').textContent())!
+    await heads.nth(2).click()
+    await eventually(() => address().get('head')).toBe(name)
+    await picture('relation')
+    await page.getByRole('button', { name: 'own template' }).click()
+    await page.getByRole('textbox', { name: /words of each slot/ }).fill('target: blue')
+    await page.getByRole('button', { name: 'Probe the heads' }).click()
+    await eventually(() => region('Relation').getByRole('alert').textContent()).toMatch(
+      /no words for \{query\}/,
+    )
+  })
+
+  it('compares two steps of a series, and one with itself', async () => {
+    await tab('Compare')
+    await picture('compare-empty')
+    await page.getByRole('button', { name: 'Compare', exact: true }).click()
+    const changed = region('Heads by change').locator('li button')
+    await changed.nth(15).waitFor()
+    expect(await region('Compare').getByText('The weights differ').count()).toBe(1)
+    await page.locator('.compare-pattern canvas').waitFor()
+    await eventually(() => page.locator('.compare-pattern .legend').textContent()).toMatch(
+      /^−0\.\d+\+0\.\d+$/,
+    )
+    const kl = await page.locator('.kl-token').first().getAttribute('aria-label')
+    expect(kl).toMatch(/^token 0 .*KL [\d.e-]+ nats/)
+    await picture('compare')
+    const [report] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Report (HTML)' }).click(),
+    ])
+    expect(report.suggestedFilename()).toMatch(/\.html$/)
+    const b = await page.getByRole('combobox', { name: 'B', exact: true }).inputValue()
+    await page.getByRole('combobox', { name: 'A', exact: true }).fill(b)
+    await page.getByRole('button', { name: 'Compare', exact: true }).click()
+    await region('Compare').getByText('Identical weights').waitFor()
+    expect(problems).toEqual([])
+  })
+}, 300_000)
