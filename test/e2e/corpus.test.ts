@@ -55,8 +55,9 @@ describe.sequential('many texts, and two checkpoints', () => {
     await rates.nth(15).waitFor()
     expect(await rates.count()).toBe(16)
     // A rate, its interval and its count, beside the score on random repeats.
-    const best = (await rates.first().getAttribute('aria-label'))!
-    expect(best).toMatch(/^L1H\d: in these texts 0\.\d+ \[.*\], n = \d+; random repeats 0\.\d+ \[/)
+    const best = (await rates.first().getAttribute('title'))!
+    expect(best).toMatch(/^in these texts 0\.\d+ \[.*\], n = \d+\nrandom repeats 0\.\d+ \[/)
+    expect(await rates.first().locator('.head-name').textContent()).toMatch(/^L1/)
     await rates.first().click()
     // The best head helps where the text repeats, beyond the controls.
     const causal = region('Causal check').locator('tbody tr').first().locator('td')

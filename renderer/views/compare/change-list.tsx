@@ -21,7 +21,7 @@ export function ChangeList({ reply }: { reply: CompareReply }) {
   const most = Math.max(0, ...changes.map(({ value }) => Math.abs(value ?? 0)))
   const clear = changes.filter((change) => change.clear).length
   return (
-    <section className="compare-side" aria-label="Heads by change">
+    <section className="compare-list" aria-label="Heads by change">
       <h3 className="pane-title">
         Changed
         <Choice

@@ -3,13 +3,16 @@ import { useState } from 'react'
 import type { CompareReply, CompareRequest } from '../../../core/api/contract.ts'
 import { preciseWeight } from '../../state/format.ts'
 import { type HeadId, headName } from '../../state/selection.ts'
-import { useSelection } from '../../state/store.ts'
+import { select, useSelection } from '../../state/store.ts'
 import { Empty } from '../../ui/notice.tsx'
 import { saveFile } from '../../ui/save-file.ts'
 import { ChangeList } from './change-list.tsx'
 import { changesBy } from './changes.ts'
 import { KlStrip } from './kl-strip.tsx'
 import { PatternDifference } from './pattern-difference.tsx'
+
+/** Tokens up to which every row of a pattern can be told apart: such a text is shown first. */
+const LEGIBLE = 128
 
 interface Props {
   readonly reply: CompareReply
@@ -18,7 +21,12 @@ interface Props {
 
 export function CompareResult({ reply, request }: Props) {
   const selected = useSelection((s) => s.head)
-  const [text, setText] = useState(0)
+  const [text, setText] = useState(() =>
+    Math.max(
+      0,
+      reply.tokens.findIndex((tokens) => tokens.length <= LEGIBLE),
+    ),
+  )
   const { prediction, heads } = reply
   const here = prediction.prompts[text]
   const most = Math.max(0, ...prediction.prompts.flatMap(({ kl }) => kl.map((value) => value ?? 0)))
@@ -67,16 +75,21 @@ export function CompareResult({ reply, request }: Props) {
           <section className="compare-pattern" aria-label="Pattern difference">
             {!here || !head ? (
               <Empty title="No head to compare">
-                <p>{prediction.why ?? 'The two have no heads in common places; match them by behaviour.'}</p>
+                <p>
+                  {prediction.why ??
+                    'The two have no heads in common places; those matched by behaviour are listed.'}
+                </p>
               </Empty>
             ) : (
               <PatternDifference a={request.a} b={request.b} ids={here.ids} head={head} />
             )}
           </section>
         </div>
-        {heads.length > 0 ? <ChangeList reply={reply} /> : <Matches reply={reply} />}
+        <div className="compare-side">
+          {heads.length > 0 && <ChangeList reply={reply} />}
+          {(heads.length === 0 || reply.matches) && <Matches reply={reply} />}
+        </div>
       </div>
-      {heads.length > 0 && reply.matches && <Matches reply={reply} />}
     </>
   )
 }
@@ -150,26 +163,27 @@ function Summary({ reply }: { reply: CompareReply }) {
 function Matches({ reply }: { reply: CompareReply }) {
   if (!reply.matches)
     return (
-      <section className="compare-side" aria-label="Heads">
-        <p className="muted">
-          The shapes differ, so heads have no common places. Match heads by behaviour to pair them.
-        </p>
-      </section>
+      <p className="muted">
+        The shapes differ, so heads have no common places; and no text is the same ids for both, by which they
+        could be matched.
+      </p>
     )
   return (
-    <section className="compare-side compare-matches" aria-label="Heads matched by behaviour">
+    <section className="compare-list" aria-label="Heads matched by behaviour">
       <h3 className="pane-title">
         Matched <span title={reply.definitions.matches}>A → B, 1 is the same pattern</span>
       </h3>
       <ol className="ranked-list">
         {reply.matches.map(({ a, b, similarity }) => (
-          <li key={headName(a)} className="match-line">
-            <span className="head-name">{headName(a)}</span> →{' '}
-            <span className="head-name">{headName(b)}</span>
-            <span className="bar">
-              <span className="bar-fill" style={{ width: `${Math.max(0, similarity) * 100}%` }} />
-            </span>
-            <span className="number">{preciseWeight(similarity)}</span>
+          <li key={headName(a)}>
+            <button type="button" className="match-line" onClick={() => select({ head: a })}>
+              <span className="head-name">{headName(a)}</span> →{' '}
+              <span className="head-name">{headName(b)}</span>
+              <span className="bar">
+                <span className="bar-fill" style={{ width: `${Math.max(0, similarity) * 100}%` }} />
+              </span>
+              <span className="number">{preciseWeight(similarity)}</span>
+            </button>
           </li>
         ))}
       </ol>

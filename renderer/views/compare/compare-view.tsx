@@ -31,7 +31,7 @@ function Pair({ model }: { model: OpenedModel }) {
   const texts = useTexts()
   const [over, setOver] = useTool<'texts' | 'prompt'>('over', 'texts')
   const [match, setMatch] = useState(false)
-  const [maps, setMaps] = useState(true)
+  const [maps, setMaps] = useState(false)
   // The shown checkpoint against the first step of its series, until something else is chosen.
   const [a, setA] = useTool<string>('a', firstOther(model))
   const [b, setB] = useTool<string>('b', model.path)

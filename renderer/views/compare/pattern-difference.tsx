@@ -8,6 +8,7 @@ import { FIT, type View } from '../../charts/labels.ts'
 import { PatternChart } from '../../charts/pattern-chart.tsx'
 import { differenceReading } from '../../charts/reading.ts'
 import { type HeadId, headName } from '../../state/selection.ts'
+import { useSelection } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
 import { Failed, Waiting } from '../../ui/notice.tsx'
 import { largestDifference } from '../pattern/largest-difference.ts'
@@ -47,7 +48,8 @@ function Picture({ data, name, head }: { data: DifferenceReply; name: string; he
   const theme = useTheme()
   const [view, setView] = useState<View>(FIT)
   const [before, after] = useMemo(() => [patternOf(data, data.a), patternOf(data, data.b)], [data])
-  const display = { theme, log: false, bos: 'show' } as const
+  const bos = useSelection((s) => s.bos)
+  const display = { theme, log: false, bos }
   const most = largestDifference(before, after, display)
   return (
     <>
@@ -66,7 +68,7 @@ function Picture({ data, name, head }: { data: DifferenceReply; name: string; he
         view={view}
         onView={setView}
       >
-        <ReadOut reading={differenceReading(before, after, 'show')} tokens={data.tokens} brief={false} />
+        <ReadOut reading={differenceReading(before, after, bos)} tokens={data.tokens} brief={false} />
       </PatternChart>
     </>
   )

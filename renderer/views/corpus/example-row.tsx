@@ -10,21 +10,24 @@ interface Props {
   readonly query: number | null
   readonly at: number // the key
   readonly weight: number
+  /** Said before the weight. */
+  readonly says?: string
   readonly onOpen: () => Promise<void>
 }
 
-export function ExampleRow({ tokens, query, at, weight, onOpen }: Props) {
+export function ExampleRow({ tokens, query, at, weight, says, onOpen }: Props) {
   const open = useMutation({ mutationFn: onOpen })
   return (
     <li>
       <button
         type="button"
-        className="example-row"
+        className={says === undefined ? 'example-row' : 'example-row has-says'}
         title={`${query === null ? '' : `query ${query} → key ${at}: `}open this text as the prompt`}
         disabled={open.isPending}
         onClick={() => open.mutate()}
       >
         <Snippet tokens={tokens} query={query} key_={at} />
+        {says !== undefined && <span className="says is-right">{says}</span>}
         <span className="number">{preciseWeight(weight)}</span>
       </button>
       {open.isError && (

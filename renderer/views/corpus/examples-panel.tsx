@@ -17,7 +17,7 @@ const KEPT = 20
 
 export function ExamplesPanel({ model }: { model: OpenedModel }) {
   const texts = useTexts()
-  const picks = usePicks()
+  const picks = usePicks('examples')
   const newest = useWork('examples')
   const work = newest?.request.model === model.path ? newest : undefined
   const start = () =>
@@ -29,7 +29,7 @@ export function ExamplesPanel({ model }: { model: OpenedModel }) {
   return (
     <>
       <div className="toolbar is-wrapping corpus-run">
-        <PickFields />
+        <PickFields asker="examples" />
         <button
           type="button"
           className="button small primary"

@@ -41,7 +41,6 @@ export function HeadRates({ heads, shown, definitions, children }: Props) {
                 type="button"
                 className={one === shown ? 'rate-line is-selected' : 'rate-line'}
                 aria-pressed={one === shown}
-                aria-label={`${name}: in these texts ${scoreText(one.rate)}, n = ${one.rate.n}; random repeats ${scoreText(one.random_repeat)}`}
                 title={`in these texts ${scoreText(one.rate)}, n = ${one.rate.n}\nrandom repeats ${scoreText(one.random_repeat)}`}
                 onClick={() => select({ head: { layer: one.layer, head: one.head } })}
               >

@@ -2,21 +2,28 @@
 import { useQuery } from '@tanstack/react-query'
 import { headsApi } from '../../api/heads.ts'
 import { Choice } from '../../ui/select.tsx'
-import { type Picks, setPick, usePicks } from './picks.ts'
+import { type Asker, type Picks, setPick, usePicks } from './picks.ts'
 
-export function PickFields() {
+export function PickFields({ asker }: { asker: Asker }) {
   const classes = useQuery({ queryKey: ['token-classes'], queryFn: headsApi.classes })
   const names = classes.data ?? []
   return (
     <>
-      <PickField side="query" label="where" names={names} />
-      <PickField side="key" label="attends to" names={names} />
+      <PickField asker={asker} side="query" label="where" names={names} />
+      <PickField asker={asker} side="key" label="attends to" names={names} />
     </>
   )
 }
 
-function PickField({ side, label, names }: { side: keyof Picks; label: string; names: readonly string[] }) {
-  const pick = usePicks()[side]
+interface Props {
+  readonly asker: Asker
+  readonly side: keyof Picks
+  readonly label: string
+  readonly names: readonly string[]
+}
+
+function PickField({ asker, side, label, names }: Props) {
+  const pick = usePicks(asker)[side]
   return (
     <span className="field">
       <span>{label}</span>
@@ -28,7 +35,7 @@ function PickField({ side, label, names }: { side: keyof Picks; label: string; n
           ...names.map((name) => ({ value: name, label: name })),
           { value: 'words', label: 'these words…' },
         ]}
-        onChange={(kind) => setPick(side, { ...pick, kind })}
+        onChange={(kind) => setPick(asker, side, { ...pick, kind })}
       />
       {pick.kind === 'words' && (
         <input
@@ -37,7 +44,7 @@ function PickField({ side, label, names }: { side: keyof Picks; label: string; n
           placeholder="Dorothy, Toto"
           spellCheck={false}
           value={pick.words}
-          onChange={(event) => setPick(side, { ...pick, words: event.target.value })}
+          onChange={(event) => setPick(asker, side, { ...pick, words: event.target.value })}
         />
       )}
     </span>

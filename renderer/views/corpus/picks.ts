@@ -1,4 +1,4 @@
-/** Which tokens a query and a key may be: any, a class, or words that a person lists. Shared by examples and search. */
+/** Which tokens a query and a key may be: any, a class, or words that a person lists. */
 import { useSyncExternalStore } from 'react'
 import type { TokenChoice } from '../../../core/api/contract.ts'
 import { createStore } from '../../state/store.ts'
@@ -9,20 +9,28 @@ export interface Pick {
   readonly words: string
 }
 
+/** Who asks: each has its own. */
+export type Asker = 'examples' | 'search'
+
 export interface Picks {
   readonly query: Pick
   readonly key: Pick
 }
 
+/** The search begins with letters: any token would find, before all else, that heads look at the first position. */
 const ANY: Pick = { kind: 'any', words: '' }
-const picks = createStore<Picks>({ query: ANY, key: ANY })
+const picks = createStore<Readonly<Record<Asker, Picks>>>({
+  examples: { query: ANY, key: ANY },
+  search: { query: ANY, key: { kind: 'letters', words: '' } },
+})
 
-export function usePicks(): Picks {
-  return useSyncExternalStore(picks.subscribe, picks.get)
+export function usePicks(asker: Asker): Picks {
+  return useSyncExternalStore(picks.subscribe, () => picks.get()[asker])
 }
 
-export function setPick(side: keyof Picks, pick: Pick): void {
-  picks.set({ ...picks.get(), [side]: pick })
+export function setPick(asker: Asker, side: keyof Picks, pick: Pick): void {
+  const all = picks.get()
+  picks.set({ ...all, [asker]: { ...all[asker], [side]: pick } })
 }
 
 /** The same for a request; undefined: any token. Words are split at commas. */

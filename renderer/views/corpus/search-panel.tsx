@@ -21,7 +21,7 @@ import { WorkState } from './work-state.tsx'
 const EXAMPLES = 24
 
 export function SearchPanel({ model }: { model: OpenedModel }) {
-  const picks = usePicks()
+  const picks = usePicks('search')
   const [weight, setWeight] = useState('0.5')
   const [asked, setAsked] = useState<SearchRequest | null>(null)
   const least = Number(weight)
@@ -42,7 +42,7 @@ export function SearchPanel({ model }: { model: OpenedModel }) {
         <span className="field">
           <b>heads</b>
         </span>
-        <PickFields />
+        <PickFields asker="search" />
         <label className="field">
           <span>with a weight of</span>
           <input

@@ -1,9 +1,14 @@
 /** Hits and misses of one head, and how often the model then says B. */
+import { useMemo } from 'react'
 import type { OpenedModel, SpansReply, SpansRequest } from '../../../core/api/contract.ts'
 import { headName } from '../../state/selection.ts'
 import { scoreText } from '../../ui/score-text.ts'
 import { ExampleRow } from './example-row.tsx'
 import { openExample } from './open-example.ts'
+import { spanRows } from './span-rows.ts'
+
+/** Examples of each kind. */
+const SHOWN = 8
 
 type Head = SpansReply['heads'][number]
 
@@ -16,6 +21,7 @@ interface Props {
 
 export function SpanExamples({ model, reply, prompts, head }: Props) {
   const name = headName(head)
+  const rows = useMemo(() => spanRows(reply, head), [reply, head])
   const textOf = (window: number) => {
     const { prompt } = reply.windows[window]!
     // A long text is several windows, and none of them is the text.
@@ -33,22 +39,23 @@ export function SpanExamples({ model, reply, prompts, head }: Props) {
       {(['hits', 'misses'] as const).map((kind) => (
         <div key={kind}>
           <h4 className="example-title">
-            {kind}{' '}
+            {rows[kind].length.toLocaleString('en')} {kind}{' '}
             <span className="muted" title={reply.definitions.predicted}>
               the model then says B: {scoreText(head.predicted[kind])}
             </span>
           </h4>
-          {head.examples[kind].length === 0 ? (
-            <p className="muted small-text">none in these texts</p>
+          {rows[kind].length === 0 ? (
+            <p className="muted small-text">none of the listed places</p>
           ) : (
             <ol>
-              {head.examples[kind].map(({ window, query, target, weight }) => (
+              {rows[kind].slice(0, SHOWN).map(({ window, query, target, weight, predicted }) => (
                 <ExampleRow
                   key={`${window} ${query}`}
                   tokens={reply.tokens[window] ?? []}
                   query={query}
                   at={target}
                   weight={weight}
+                  says={predicted ? 'says B' : ''}
                   onOpen={() =>
                     openExample(model, reply.tokens[window] ?? [], textOf(window), head, query, target)
                   }
