@@ -68,19 +68,25 @@ function violations(): Promise<string[]> {
 }
 
 describe.sequential('the workbench', () => {
+  /** Opens the palette and waits until it takes what is typed. */
+  const palette = async () => {
+    await page.keyboard.press('Control+k')
+    await page.waitForFunction(() => document.activeElement?.classList.contains('palette-input'))
+  }
+
   it('does anything from the palette, by keyboard', async () => {
     await at('')
-    await page.keyboard.press('Control+k')
+    await palette()
     await page.keyboard.type('open pattern')
     await page.getByRole('option', { name: /Open Pattern/ }).waitFor()
     await page.keyboard.press('Enter')
     await eventually(() => address().get('tab')).toBe('pattern')
-    await page.keyboard.press('Control+k')
+    await palette()
     await page.keyboard.type('L0H3')
     await page.getByRole('option', { name: /Go to L0H3/ }).waitFor()
     await page.keyboard.press('Enter')
     await eventually(() => address().get('head')).toBe('L0H3')
-    await page.keyboard.press('Control+k')
+    await palette()
     await page.keyboard.type('zzzz')
     await page.getByText('Nothing is called that.').waitFor()
     await page.keyboard.press('Escape')
