@@ -103,7 +103,6 @@ function headOf(reply: CompareReply, selected: HeadId | null): HeadId | null {
 function Summary({ reply }: { reply: CompareReply }) {
   const { prediction, vocabulary, moved } = reply
   const { kl, kl_interval: range, top1_agreement: agree } = prediction
-  const best = moved[0]
   return (
     <div className="compare-summary" role="status">
       <p>
@@ -119,9 +118,11 @@ function Summary({ reply }: { reply: CompareReply }) {
           {agree === null ? '–' : `${(100 * agree).toFixed(1)} % of ${prediction.positions} positions`}
         </span>
         <span>
-          {best
-            ? `${new Set(moved.map(headName)).size} heads moved beyond noise`
-            : 'no head’s score moved beyond the noise'}
+          {!reply.sameShape
+            ? 'other shapes: heads are matched, not ranked'
+            : moved.length > 0
+              ? `${new Set(moved.map(headName)).size} heads moved beyond noise`
+              : 'no head’s score moved beyond the noise'}
         </span>
         {reply.report !== null && (
           <button
