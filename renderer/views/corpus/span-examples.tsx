@@ -39,7 +39,7 @@ export function SpanExamples({ model, reply, prompts, head }: Props) {
       {(['hits', 'misses'] as const).map((kind) => (
         <div key={kind}>
           <h4 className="example-title">
-            {rows[kind].length.toLocaleString('en')} {kind}{' '}
+            {rows[kind].length.toLocaleString('en')} {kind} listed{' '}
             <span className="muted" title={reply.definitions.predicted}>
               the model then says B: {scoreText(head.predicted[kind])}
             </span>

@@ -24,7 +24,7 @@ export function WorkState<K extends WorkKind>({
       <p>{text}</p>
       <progress className="work-progress" aria-label={text} max={1} value={share} />
       <p className="small-text">
-        {progress ? `${progress.done} of ${progress.total}` : 'waiting for its turn'}
+        {progress && progress.total > 0 ? `${progress.done} of ${progress.total}` : 'starting'}
         {left != null && left > 1 ? ` · ${Math.ceil(left)} s left` : ''}
       </p>
       <button
