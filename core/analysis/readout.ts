@@ -99,7 +99,9 @@ export async function weightRows(
       const g = createBuilder('')
       const ids = g.input('ids', 'i64', ['pos'])
       const matrix = g.weight(tensor, ['d_vocab', 'd_model'])
-      g.result('rows', g.op('Gather', [matrix, ids], ['pos', 'd_model'], { attributes: { axis: 0n } }))
+      // A bias over the vocabulary may be stored as one row (BART).
+      const axis = engine.weights.tensors.get(tensor)!.shape[0] === 1 ? 1n : 0n
+      g.result('rows', g.op('Gather', [matrix, ids], ['pos', 'd_model'], { attributes: { axis } }))
       return encode(g.finish(), ['rows'], engine.weights)
     },
     new Map([['ids', { data: BigInt64Array.from(rows, BigInt), shape: [rows.length] }]]),

@@ -44,7 +44,7 @@ export function feederOf(graph: GraphProto, file: string): Feeder {
   if (!tokens)
     throw new HeadscopeError(
       'unsupported',
-      `${file} has no input of token ids (its inputs are ${inputs.map(({ name }) => name).join(', ') || 'none'}); export the decoder with input_ids.`,
+      `${file} has no input of token ids (its inputs are ${inputs.map(({ name }) => name).join(', ') || 'none'}); export the decoder with input_ids, or open a folder with config.json and model.safetensors.`,
     )
   const [batch, length] = tokens.dims
   if (tokens.dims.length !== 2 || (typeof batch === 'number' && batch !== 1))
