@@ -3,6 +3,8 @@ import { defineConfig } from 'vitest/config'
 /** Projects: core and shell in node, renderer in jsdom, and what spans folders under test/. */
 export default defineConfig({
   test: {
+    // By default one core is left idle; most of the time here is spent waiting for child processes.
+    maxWorkers: 2,
     projects: [
       node('core', ['core/**/*.test.ts', 'electron/**/*.test.ts']),
       {

@@ -90,6 +90,7 @@ describe.sequential('the workbench', () => {
     await page.keyboard.type('zzzz')
     await page.getByText('Nothing is called that.').waitFor()
     await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'hidden' })
     await page.keyboard.press('?')
     await page.getByRole('dialog', { name: 'Keys' }).waitFor()
     await page.keyboard.press('Escape')
