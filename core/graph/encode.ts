@@ -32,6 +32,8 @@ export interface Encoded {
   readonly bytes: Uint8Array
   readonly inputs: readonly string[] // exactly the inputs that must be fed
   readonly outputs: readonly string[] // hook and result names
+  /** Wanted names that are another output, or an input as it was fed: nothing is computed or copied for them. */
+  readonly shared: ReadonlyMap<string, { readonly output: string } | { readonly input: string }>
 }
 
 /**
@@ -42,12 +44,15 @@ export function encode(graph: Graph, wanted: readonly string[], weights: WeightF
   const nodes = needed(graph.nodes, new Set(outputs.map((o) => o.id)))
   const alias = aliases(nodes)
   const kernels = nodes.filter((node) => node.domain !== 'hook').map((node) => renameInputs(node, alias))
-  const real = nameOutputs(
+  const { nodes: real, shared } = nameOutputs(
     kernels,
     outputs.map(({ name, id }) => ({ name, id: alias.get(id) ?? id })),
+    new Set(graph.inputs.map((input) => input.name)),
   )
+  const computed = outputs.filter(({ name }) => !shared.has(name))
 
   const used = new Set(real.flatMap((node) => node.inputs))
+  for (const source of shared.values()) if ('input' in source) used.add(source.input)
   const inputs = graph.inputs.filter((input) => used.has(input.name))
   const producedAs = new Map(graph.hooks.map((hook) => [hook.name, hook.axes.length]))
   const model = create(ModelProtoSchema, {
@@ -61,7 +66,7 @@ export function encode(graph: Graph, wanted: readonly string[], weights: WeightF
       name: 'block',
       node: real.map(nodeProto),
       input: inputs.map((input) => valueInfo(input.name, input.dtype, input.rank)),
-      output: outputs.map(({ name }) => valueInfo(name, resultType(name), producedAs.get(name) ?? null)),
+      output: computed.map(({ name }) => valueInfo(name, resultType(name), producedAs.get(name) ?? null)),
       initializer: [
         ...graph.weights.filter((w) => used.has(w.id)).map((w) => externalTensor(w, weights)),
         ...graph.constants
@@ -85,6 +90,7 @@ export function encode(graph: Graph, wanted: readonly string[], weights: WeightF
     bytes: toBinary(ModelProtoSchema, model),
     inputs: inputs.map((input) => input.name),
     outputs: wanted,
+    shared,
   }
 }
 
@@ -136,15 +142,22 @@ function renameInputs(node: Node, alias: ReadonlyMap<string, string>): Node {
 
 /**
  * Gives wanted values their output names where they are computed, without a copy. A value that is wanted under a
- * second name, or that is an input of the graph, is copied.
+ * second name, or that is an input of the graph, is shared; a weight or constant is copied.
  */
-function nameOutputs(nodes: readonly Node[], outputs: readonly { name: string; id: string }[]): Node[] {
+function nameOutputs(
+  nodes: readonly Node[],
+  outputs: readonly { name: string; id: string }[],
+  inputs: ReadonlySet<string>,
+): { nodes: Node[]; shared: Encoded['shared'] } {
   const produced = new Set(nodes.flatMap((node) => node.outputs))
   const names = new Map<string, string>()
+  const shared = new Map<string, { output: string } | { input: string }>()
   const copies: Node[] = []
   for (const { name, id } of outputs) {
-    if (produced.has(id) && !names.has(id)) names.set(id, name)
-    else copies.push(identity(names.get(id) ?? id, name))
+    if (names.has(id)) shared.set(name, { output: names.get(id)! })
+    else if (produced.has(id)) names.set(id, name)
+    else if (inputs.has(id)) shared.set(name, { input: id })
+    else copies.push(identity(id, name))
   }
   const named = (id: string) => names.get(id) ?? id
   const renamed = nodes.map((node) => ({
@@ -152,7 +165,7 @@ function nameOutputs(nodes: readonly Node[], outputs: readonly { name: string; i
     inputs: node.inputs.map(named),
     outputs: node.outputs.map(named),
   }))
-  return [...renamed, ...copies]
+  return { nodes: [...renamed, ...copies], shared }
 }
 
 function identity(input: string, output: string): Node {

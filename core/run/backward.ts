@@ -15,7 +15,7 @@ import { type Dense, slice } from './dense.ts'
 import type { ResolvedEdit } from './edits.ts'
 import { type Engine, runSegment, segmentGraph, type Variant } from './engine.ts'
 import { type MetricRows, metricGradient, metricValue, type ResolvedMetric } from './metrics.ts'
-import { clearPadding, lengthsBySequence } from './padding.ts'
+import { cleared, lengthsBySequence } from './padding.ts'
 import { editInputs, runPass, type Saving, type State, throwIfCancelled } from './pass.ts'
 import { createPassFeeds } from './pass-feeds.ts'
 import { batchOf, checkBatch, rightPad, sourceLengthsOf, sourceOf } from './prompts.ts'
@@ -95,8 +95,7 @@ export async function backward(
 
   const grads = new Map<string, Tensor>()
   const keep = async (hook: HookInfo, dense: Dense) => {
-    clearPadding(dense.data, dense.shape, hook, lengthsOf)
-    const tensor = { ...dense, axes: hook.axes }
+    const tensor = cleared({ ...dense, axes: hook.axes }, hook, lengthsOf)
     if (request.onGradient) await request.onGradient(hook.name, tensor)
     else grads.set(hook.name, tensor)
   }

@@ -12,7 +12,7 @@ import { createSources } from './edit-sources.ts'
 import { resolveEdits } from './edits.ts'
 import type { Engine } from './engine.ts'
 import { firstNonFinite } from './non-finite.ts'
-import { clearPadding, lengthsBySequence } from './padding.ts'
+import { cleared, lengthsBySequence } from './padding.ts'
 import { runPass, throwIfCancelled } from './pass.ts'
 import { runUnembed } from './predictions.ts'
 import { batchOf, checkBatch, checkTokenTypes, rightPad, sourceLengthsOf, sourceOf } from './prompts.ts'
@@ -47,8 +47,8 @@ export async function hookedRun(
 
   const lengthsOf = lengthsBySequence(lengths, sourceLengths)
   const captures = new Map<string, Tensor>()
-  const onTensor = async (hook: HookInfo, tensor: Tensor) => {
-    clearPadding(tensor.data, tensor.shape, hook, lengthsOf)
+  const onTensor = async (hook: HookInfo, computed: Tensor) => {
+    const tensor = cleared(computed, hook, lengthsOf)
     for (const name of namesOf(hook.name, matched)) {
       if (options.onCapture) await options.onCapture(name, tensor)
       else captures.set(name, tensor)

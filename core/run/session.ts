@@ -39,9 +39,9 @@ export interface PoolOptions {
   readonly capacity?: number
 }
 
-interface Entry {
-  readonly session: InferenceSession
-  readonly inputs: readonly string[]
+interface Entry extends Pick<Encoded, 'inputs' | 'shared'> {
+  /** null where every output is an input as it was fed. */
+  readonly session: InferenceSession | null
 }
 
 /** A float32 output. */
@@ -67,13 +67,16 @@ export function createSessionPool(options: PoolOptions): SessionPool {
         if (!feed) throw new HeadscopeError('internal', `The input ${name} of ${key} was not fed.`)
         given[name] = tensorOf(feed)
       }
-      const outputs = await entry.session.run(given)
-      return new Map(
+      const outputs = entry.session ? await entry.session.run(given) : {}
+      const fetched = new Map<string, FetchedTensor>(
         Object.entries(outputs).map(([name, value]) => [
           name,
           { data: value.data as Float32Array | BigInt64Array, shape: value.dims },
         ]),
       )
+      for (const [name, source] of entry.shared)
+        fetched.set(name, 'output' in source ? fetched.get(source.output)! : fedAs(feeds.get(source.input)!))
+      return fetched
     },
     get size() {
       return entries.size
@@ -81,7 +84,7 @@ export function createSessionPool(options: PoolOptions): SessionPool {
     async close() {
       const all = [...entries.values()]
       entries.clear()
-      for (const entry of all) await entry.session.release()
+      for (const entry of all) await entry.session?.release()
     },
   }
   return pool
@@ -90,6 +93,8 @@ export function createSessionPool(options: PoolOptions): SessionPool {
 // --- Internal helpers ---
 
 async function load(encoded: Encoded, options: PoolOptions): Promise<Entry> {
+  const { inputs, shared } = encoded
+  if (encoded.outputs.every((name) => shared.has(name))) return { session: null, inputs, shared }
   try {
     const session = await InferenceSession.create(encoded.bytes, {
       executionProviders: (options.device ?? 'cpu') === 'cpu' ? ['cpu'] : [options.device as string, 'cpu'],
@@ -110,7 +115,7 @@ async function load(encoded: Encoded, options: PoolOptions): Promise<Entry> {
         },
       },
     })
-    return { session, inputs: encoded.inputs }
+    return { session, inputs, shared }
   } catch (error) {
     throw new HeadscopeError('internal', `ONNX Runtime refused a block of this model: ${sentence(error)}`, {
       cause: error,
@@ -121,7 +126,13 @@ async function load(encoded: Encoded, options: PoolOptions): Promise<Entry> {
 async function evict(entries: Map<string, Entry>): Promise<void> {
   const [oldest, entry] = entries.entries().next().value!
   entries.delete(oldest)
-  await entry.session.release()
+  await entry.session?.release()
+}
+
+/** An input that is wanted as an output. */
+function fedAs({ data, shape }: Feed): FetchedTensor {
+  if (data instanceof Uint8Array) throw new HeadscopeError('internal', 'A mask is not an output.')
+  return { data, shape }
 }
 
 function tensorOf(feed: Feed): OrtTensor {

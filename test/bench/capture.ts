@@ -6,6 +6,8 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { storedCaptures } from '../../core/api/compute/stored-run.ts'
+import { specSummary } from '../../core/api/spec-summary.ts'
 import { type Model, openModel } from '../../core/index.ts'
 import { createRandom } from '../../core/random.ts'
 import { openStore } from '../../core/store/capture-store.ts'
@@ -13,7 +15,8 @@ import { CLASS_100M, writeRandomLlama } from './random-llama.ts'
 import { rounds, type Work } from './rounds.ts'
 import { wholeModel } from './whole-model.ts'
 
-const CAPTURE = ['blocks.*.attn.hook_pattern', 'blocks.*.hook_resid_pre', 'blocks.*.hook_resid_post']
+/** What the app stores: every pattern, the residual stream at every border of blocks, and at the end. */
+const captureOf = (model: Model) => storedCaptures(specSummary(model.spec), model.hooks)
 const ROUNDS = Number(process.env.ROUNDS ?? 7)
 const folder = mkdtempSync(join(tmpdir(), 'headscope-bench-'))
 try {
@@ -32,28 +35,31 @@ async function bench(path: string) {
   const length = Math.min(256, model.spec.nCtx)
   const random = createRandom(1)
   const ids = Array.from({ length }, () => random.below(model.spec.dVocab))
-  const [mapped, packed] = await Promise.all([
-    wholeModel(model, threads, false),
-    wholeModel(model, threads, true),
+  const [mapped, packed, fused] = await Promise.all([
+    wholeModel(model, threads, false, 'basic'),
+    wholeModel(model, threads, true, 'basic'),
+    wholeModel(model, threads, true, 'all'),
   ])
+  const capture = captureOf(model)
   const file = join(folder, `${model.name}.db`)
   const store = openStore(file)
   const works: Work[] = [
     { name: 'bare, one session, mapped', run: () => mapped.run(ids) },
     { name: 'bare, one session, prepacked', run: () => packed.run(ids) },
+    { name: 'bare, one session, prepacked, every fusion on', run: () => fused.run(ids) },
     { name: 'run without capture, logits', run: () => model.run(ids, { capture: ['logits'], top: 0 }) },
     { name: 'run without capture, predictions', run: () => model.run(ids) },
-    { name: 'capture in memory, no unembedding', run: () => model.run(ids, { capture: CAPTURE, top: 0 }) },
-    { name: 'capture in memory, predictions', run: () => model.run(ids, { capture: CAPTURE }) },
+    { name: 'capture in memory, no unembedding', run: () => model.run(ids, { capture, top: 0 }) },
+    { name: 'capture in memory, predictions', run: () => model.run(ids, { capture }) },
     {
       name: 'capture in memory, logits',
-      run: () => model.run(ids, { capture: [...CAPTURE, 'logits'], top: 0 }),
+      run: () => model.run(ids, { capture: [...capture, 'logits'], top: 0 }),
     },
-    { name: 'capture and predictions into SQLite', run: () => stored(model, ids, store) },
+    { name: 'capture and predictions into SQLite', run: () => stored(model, ids, store, capture) },
   ]
   const results = await rounds(works, ['bare, one session, mapped', 'bare, one session, prepacked'], ROUNDS)
   store.close()
-  await Promise.all([mapped.close(), packed.close(), model.close()])
+  await Promise.all([mapped.close(), packed.close(), fused.close(), model.close()])
   const heads = model.spec.stacks[0]!.layers.reduce((sum, layer) => sum + layer.nHeads, 0)
   const entries = (heads * length * (length + 1)) / 2
   return {
@@ -67,11 +73,16 @@ async function bench(path: string) {
   }
 }
 
-async function stored(model: Model, ids: readonly number[], store: ReturnType<typeof openStore>) {
+async function stored(
+  model: Model,
+  ids: readonly number[],
+  store: ReturnType<typeof openStore>,
+  capture: readonly string[],
+) {
   const run = { modelPath: model.path, modelName: model.name, family: model.spec.family, contentHash: null }
   const provenance = {
     ...run,
-    capture: CAPTURE,
+    capture,
     edits: [],
     versions: { headscope: '', onnxruntime: '', node: '' },
     device: 'cpu',
@@ -79,7 +90,7 @@ async function stored(model: Model, ids: readonly number[], store: ReturnType<ty
   }
   const writer = store.beginRun({ provenance, items: [{ ids }] })
   const { items } = await model.run(ids, {
-    capture: CAPTURE,
+    capture,
     onCapture: (hook, tensor) => writer.write(hook, tensor),
   })
   return writer.complete({ items })

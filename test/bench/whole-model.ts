@@ -12,7 +12,12 @@ import { attentionBias } from '../../core/run/attention-bias.ts'
 import { ropeTable } from '../../core/run/rope-tables.ts'
 
 /** `run(ids)` gives the logits [1, pos, d_vocab]. */
-export async function wholeModel(model: Model, threads: number, prepack: boolean) {
+export async function wholeModel(
+  model: Model,
+  threads: number,
+  prepack: boolean,
+  level: 'basic' | 'all' = 'all',
+) {
   const engine = model.engine()
   const g = createBuilder('')
   let state: BlockState = engine.model.embed(g)
@@ -21,7 +26,7 @@ export async function wholeModel(model: Model, threads: number, prepack: boolean
   g.result('logits', engine.model.unembed(g, state.resid, engine.matrix))
   const { bytes, inputs } = encode(g.finish(), ['logits'], engine.weights)
   const session = await InferenceSession.create(bytes, {
-    graphOptimizationLevel: 'all',
+    graphOptimizationLevel: level,
     enableCpuMemArena: false,
     intraOpNumThreads: threads,
     logSeverityLevel: 4,
