@@ -2,11 +2,13 @@
  * The engine, loaded when a command needs it. In: a chosen checkpoint and options. Out: an opened model. Costs the
  * load of ONNX Runtime (about 0.1 s), which `inspect`, `sql` and help never pay.
  */
+
 import { HeadscopeError } from '../errors.ts'
 import type { Model } from '../run/model.ts'
 import type { Call } from './command.ts'
 import { whyNoRuntime } from './host.ts'
 import type { Chosen } from './models.ts'
+import { bytes } from './table.ts'
 
 /** Throws `unsupported` where the runtime has no build. */
 export function requireRuntime(host: { readonly platform: string; readonly arch: string } = process): void {
@@ -43,6 +45,8 @@ export async function openChosen(
     ...threads,
     ...(values.device === undefined ? {} : { device: values.device }),
     signal: call.signal,
-    onProgress: call.progress('preparing the weights'),
+    // The total of this work is the size of the float32 copy that is being written.
+    onProgress: (progress) =>
+      call.progress(`writing ${bytes(progress.total)} of float32 weights into the cache`)(progress),
   })
 }

@@ -1,8 +1,8 @@
 /** The workspace: what it holds and costs, runs and sweeps to open or delete, and a read-only SQL console. */
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { ExperimentSummary, StoredRun } from '../../../core/api/contract.ts'
-import { api } from '../../api/client.ts'
+import type { CacheReply, ExperimentSummary, StoredRun } from '../../../core/api/contract.ts'
+import { api, get, post } from '../../api/client.ts'
 import { useLibrary } from '../../api/queries.ts'
 import { openExperiment, openRun } from '../../state/open.ts'
 import { getSelection, select } from '../../state/store.ts'
@@ -13,11 +13,18 @@ import { SqlConsole } from './sql-console.tsx'
 export function StoreView() {
   const cache = useQueryClient()
   const use = useQuery({ queryKey: ['store'], queryFn: api.store, staleTime: 0 })
+  const copies = useQuery({
+    queryKey: ['cache'],
+    queryFn: () => get<CacheReply>('/api/cache'),
+    staleTime: 0,
+  })
   const library = useLibrary()
   const experiments = useQuery({ queryKey: ['experiments'], queryFn: api.experiments, staleTime: 0 })
   const refresh = () =>
     Promise.all(
-      ['store', 'library', 'experiments'].map((name) => cache.invalidateQueries({ queryKey: [name] })),
+      ['store', 'cache', 'library', 'experiments'].map((name) =>
+        cache.invalidateQueries({ queryKey: [name] }),
+      ),
     )
   const change = useMutation({ mutationFn: (work: () => Promise<unknown>) => work(), onSettled: refresh })
   if (use.isError) return <Failed error={use.error} retry={() => void use.refetch()} />
@@ -44,6 +51,20 @@ export function StoreView() {
           Compact{data.free > 0 ? `: gives back ${size(data.free)}` : ''}
         </button>
       </header>
+      {copies.data && (
+        <p className="muted store-cache">
+          Float32 copies of weights: {size(copies.data.bytes)}{' '}
+          <button
+            type="button"
+            className="button small"
+            disabled={copies.data.bytes === 0 || change.isPending}
+            title="Removes them; a checkpoint that needs one writes it again"
+            onClick={() => change.mutate(() => post('/api/cache/clear', {}))}
+          >
+            Clear
+          </button>
+        </p>
+      )}
       {change.isError && (
         <p className="problem sweep-problem" role="alert">
           {change.error.message}
