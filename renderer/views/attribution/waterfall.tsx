@@ -1,7 +1,9 @@
 /** Parts as a waterfall: each bar begins where the one before it ended, the last is the sum. By size: bars from 0. */
+
 import { useCallback, useMemo } from 'react'
 import { chartColors } from '../../charts/css-colors.ts'
 import { EChart } from '../../charts/echart.tsx'
+import { plainTooltip } from '../../charts/tooltip.ts'
 import { signedWeight } from '../../state/format.ts'
 import { headName } from '../../state/selection.ts'
 import { select, useSelection } from '../../state/store.ts'
@@ -43,12 +45,8 @@ export function Waterfall({
       grid: { left: 44, right: 10, top: 10, bottom: 66 },
       tooltip: {
         trigger: 'axis',
-        renderMode: 'richText', // drawn on the canvas: never markup
+        ...plainTooltip(c),
         axisPointer: { type: 'shadow', shadowStyle: { color: c.line, opacity: 0.35 } },
-        backgroundColor: c.surface,
-        borderColor: c.line,
-        padding: [4, 8],
-        textStyle: { color: c.text, fontSize: 11.5 },
         formatter: (items: { dataIndex: number }[]) => {
           const i = items[0]?.dataIndex ?? 0
           return `${names[i]}\n${signedWeight(bars[i]!.value)}${ordered && i < parts.length ? `\nso far ${bars[i]!.to.toFixed(3)}` : ''}`

@@ -1,8 +1,10 @@
 /** Every head by two scores. A click chooses the head; the filter fades the others. */
+
 import { useCallback, useMemo } from 'react'
 import type { HeadScores } from '../../../core/analysis/types.ts'
 import { chartColors } from '../../charts/css-colors.ts'
 import { EChart } from '../../charts/echart.tsx'
+import { plainTooltip } from '../../charts/tooltip.ts'
 import { preciseWeight } from '../../state/format.ts'
 import { scoreLabel } from '../../state/rank.ts'
 import { headName, sameHead } from '../../state/selection.ts'
@@ -40,11 +42,7 @@ export function ScoreScatter({ heads, x, y, matches }: Props) {
       textStyle: { fontFamily: 'inherit' },
       grid: { left: 52, right: 44, top: 12, bottom: 44 },
       tooltip: {
-        renderMode: 'richText', // drawn on the canvas: never markup
-        backgroundColor: c.surface,
-        borderColor: c.line,
-        padding: [4, 8],
-        textStyle: { color: c.text, fontSize: 11.5 },
+        ...plainTooltip(c),
         formatter: ({ dataIndex }: { dataIndex: number }) => {
           const h = shown[dataIndex]!
           return `${headName(h)}\n${scoreLabel(x)} ${preciseWeight(h.scores[x]!.value!)}\n${scoreLabel(y)} ${preciseWeight(h.scores[y]!.value!)}`

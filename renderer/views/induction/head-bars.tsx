@@ -1,8 +1,10 @@
 /** Two scores per head side by side: induction on random repeats, with its interval, and prefix matching in this prompt. */
+
 import { useCallback, useMemo } from 'react'
 import type { InductionView, ScanReply } from '../../../core/api/contract.ts'
 import { chartColors } from '../../charts/css-colors.ts'
 import { EChart } from '../../charts/echart.tsx'
+import { plainTooltip } from '../../charts/tooltip.ts'
 import { formatWeight } from '../../state/rank.ts'
 import { headName } from '../../state/selection.ts'
 import { select, useSelection } from '../../state/store.ts'
@@ -62,12 +64,8 @@ function barOption(
     },
     tooltip: {
       trigger: 'axis',
-      renderMode: 'richText', // drawn on the canvas: never markup
+      ...plainTooltip(c),
       axisPointer: { type: 'shadow', shadowStyle: { color: c.line, opacity: 0.35 } },
-      backgroundColor: c.surface,
-      borderColor: c.line,
-      padding: [4, 8],
-      textStyle: { color: c.text, fontSize: 11.5 },
       formatter: (items: { dataIndex: number }[]) => {
         const i = items[0]?.dataIndex ?? 0
         return `${names[i]}\nrandom repeats ${scoreText(random[i])}\nthis prompt ${here[i]?.value == null ? 'undefined' : formatWeight(here[i].value)} (${here[i]?.rows ?? 0} tokens)`

@@ -1,10 +1,12 @@
 /** Attribution patching beside the exact runs of its largest estimates: a scatter that says how far to trust it. */
+
 import { useCallback, useMemo } from 'react'
 import type { OpenedModel } from '../../../core/api/contract.ts'
 import type { AttributionCell } from '../../../core/intervene/attribute.ts'
 import { useExperiment, useLiveSweep } from '../../api/experiments.ts'
 import { chartColors } from '../../charts/css-colors.ts'
 import { EChart } from '../../charts/echart.tsx'
+import { plainTooltip } from '../../charts/tooltip.ts'
 import { signedWeight } from '../../state/format.ts'
 import { select, setHover, useTool } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
@@ -69,11 +71,7 @@ function Scatter({ cells, grouped }: { cells: readonly AttributionCell[]; groupe
       textStyle: { fontFamily: 'inherit' },
       grid: { left: 50, right: 14, top: 8, bottom: 38 },
       tooltip: {
-        renderMode: 'richText', // drawn on the canvas: never markup
-        backgroundColor: c.surface,
-        borderColor: c.line,
-        padding: [4, 8],
-        textStyle: { color: c.text, fontSize: 11.5 },
+        ...plainTooltip(c),
         formatter: ({ dataIndex }: { dataIndex: number }) => {
           const cell = cells[dataIndex]!
           return `${placeName(cell)}\nestimate ${signedWeight(cell.estimate)}\nexact ${signedWeight(cell.exact ?? 0)}`

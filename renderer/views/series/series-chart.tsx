@@ -1,7 +1,9 @@
 /** One line a head over the steps of training; the selected head in front, the shown step and the onset marked. */
+
 import { useCallback, useMemo } from 'react'
 import { chartColors } from '../../charts/css-colors.ts'
 import { EChart } from '../../charts/echart.tsx'
+import { plainTooltip } from '../../charts/tooltip.ts'
 import { preciseWeight } from '../../state/format.ts'
 import { headName, sameHead } from '../../state/selection.ts'
 import { select, useSelection } from '../../state/store.ts'
@@ -50,11 +52,7 @@ export function SeriesChart({ steps, curves, axis, at, onset, label, onMove }: P
       grid: { left: 40, right: 46, top: 24, bottom: 34 },
       tooltip: {
         trigger: 'item',
-        renderMode: 'richText', // drawn on the canvas: never markup
-        backgroundColor: c.surface,
-        borderColor: c.line,
-        padding: [4, 8],
-        textStyle: { color: c.text, fontSize: 11.5 },
+        ...plainTooltip(c),
         formatter: ({ seriesIndex, dataIndex }: { seriesIndex: number; dataIndex: number }) => {
           const curve = curves[seriesIndex]
           const value = curve?.values[dataIndex]

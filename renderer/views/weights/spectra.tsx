@@ -1,8 +1,10 @@
 /** Singular values of one head's two maps, largest first. */
+
 import { useMemo } from 'react'
 import type { HeadSpectrum } from '../../../core/analysis/weights.ts'
 import { chartColors } from '../../charts/css-colors.ts'
 import { EChart } from '../../charts/echart.tsx'
+import { plainTooltip } from '../../charts/tooltip.ts'
 import { preciseWeight } from '../../state/format.ts'
 import { headName } from '../../state/selection.ts'
 import { useTheme } from '../../state/theme.ts'
@@ -40,11 +42,7 @@ export function Spectra({ own, title }: Props) {
       legend: { top: 0, left: 40, itemHeight: 8, textStyle: { ...text, fontSize: 11 }, selectedMode: false },
       tooltip: {
         trigger: 'axis',
-        renderMode: 'richText', // drawn on the canvas: never markup
-        backgroundColor: c.surface,
-        borderColor: c.line,
-        padding: [4, 8],
-        textStyle: { color: c.text, fontSize: 11.5 },
+        ...plainTooltip(c),
       },
       xAxis: {
         type: 'value',
