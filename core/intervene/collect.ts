@@ -40,7 +40,7 @@ export async function collectCells<C extends Cell>(
       options.onProgress?.({
         done: done.size,
         total: cells.length,
-        secondsLeft: (seconds / rowsDone) * (total - rowsDone),
+        secondsLeft: rowsDone === total ? 0 : (seconds / Math.max(1, rowsDone)) * (total - rowsDone),
       })
       options.onCells?.(finished)
     },

@@ -92,6 +92,8 @@ export async function patch(
     warnings.push(
       `The metric hardly differs between the prompts (clean ${ends.clean.toPrecision(4)}, corrupt ${ends.corrupt.toPrecision(4)}), so normalised effects do not exist; choose a metric that tells them apart.`,
     )
+  // Before the first token that differs both runs are the same, bit for bit: nothing looks ahead.
+  const first = differing[0] ?? clean.length
   const cells = places.map((key): SweepCell<Place> => {
     const hook = hooks.get(blockHook(key.layer, PATCH_SITES[site]))!
     const { data, shape } = source.get(hook.name)!
@@ -99,7 +101,7 @@ export async function patch(
     return {
       key,
       layer: key.layer,
-      pos: key.pos ?? 0,
+      pos: key.pos === undefined ? first : key.pos < first ? clean.length : key.pos,
       edits: [{ hook, head: key.head ?? null, pos: key.pos ?? null, value }],
     }
   })

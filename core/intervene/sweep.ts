@@ -2,7 +2,8 @@
  * Many edited runs of one prompt by causal restart. A cell names where it restarts (layer, position) and what it sets.
  * Cells of nearly equal suffixes run as one batch that goes up through the blocks once: each cell joins it at its own
  * layer from the base run's residuals, so that every block multiplies many rows at a time. Keys and values before the
- * suffix are the base run's. Logits are made only where the metric looks.
+ * suffix are the base run's. Logits are made only where the metric looks. A cell that changes nothing (its position is
+ * the prompt's length) is the base run and costs nothing.
  *
  * Cost in block × rows: Σ over cells of (layers - layer) · (T - first position of its batch).
  */
@@ -36,6 +37,7 @@ export interface CellEdit {
 export interface SweepCell<K> {
   readonly key: K
   readonly layer: number
+  /** The prompt's length where the edits change nothing. */
   readonly pos: number
   readonly edits: readonly CellEdit[]
 }
@@ -52,11 +54,12 @@ export interface Batch<K> {
   readonly cells: readonly SweepCell<K>[]
 }
 
-/** The batches of a sweep of a prompt of `length` tokens: cells of one kind, in groups of near-equal suffixes. */
+/** The batches of a sweep of a prompt of `length` tokens: changing cells of one kind, in groups of near-equal suffixes. */
 export function planBatches<K>(cells: readonly SweepCell<K>[], length: number): Batch<K>[] {
   const groups = new Map<string, SweepCell<K>[]>()
   const width = Math.max(1, Math.ceil(length / SUFFIX_GROUPS))
-  for (const cell of [...cells].sort((one, other) => one.layer - other.layer)) {
+  const changing = cells.filter((cell) => cell.pos < length)
+  for (const cell of changing.sort((one, other) => one.layer - other.layer)) {
     const places = cell.edits.map((edit) => edit.hook.name.replace(`.${cell.layer}.`, '.*.')).join()
     const key = `${Math.floor(cell.pos / width)} ${places}`
     const group = groups.get(key) ?? []
@@ -112,6 +115,12 @@ export async function runSweep<K>(
 ): Promise<void> {
   const length = base.run.ids[0]!.length
   const layers = decoderOf(engine.model.spec).layers.length
+  const unchanged = cells.filter((cell) => cell.pos >= length)
+  if (unchanged.length > 0)
+    onBatch(
+      unchanged.map(({ key }) => ({ key, value: base.value })),
+      0,
+    )
   for (const batch of planBatches(cells, length)) {
     throwIfCancelled(signal)
     const state = await restartBatch(engine, base.run, batch, signal)
