@@ -9,6 +9,7 @@ import type { LayerSpec } from '../graph/model-spec.ts'
 import { type EditSlot, slotInput } from '../graph/splice.ts'
 import type { Tensor } from '../graph/tensor.ts'
 import { createAssembly } from './assemble.ts'
+import { crossPastOf } from './cross-past.ts'
 import { type Dense, type Window, windowed } from './dense.ts'
 import type { ResolvedEdit } from './edits.ts'
 import { type Engine, runSegment, type Variant } from './engine.ts'
@@ -35,6 +36,8 @@ export interface Source {
 export interface KeyValues {
   readonly k: Dense
   readonly v: Dense
+  /** Of the encoder's text, where a decoder reads one: the same for every row. */
+  readonly cross?: { readonly k: Dense; readonly v: Dense } | undefined
 }
 
 export interface Pass {
@@ -250,9 +253,14 @@ async function runBlock(
     for (const [part, value] of state)
       given.set(stateInput(part), windowed(value, stage.model.state[part]!, local))
     if (pass.source?.memory) given.set(stateInput(MEMORY), pass.source.memory)
+    const cross = crossPastOf(pass, stage, past, [
+      ...hooks.map(({ name }) => name),
+      ...slots.map(({ hook }) => hook),
+    ])
+    for (const [input, value] of cross.feeds) given.set(input, value)
     const names = [
       ...parts.map(([part]) => part),
-      ...(needsKeyValues ? ['k', 'v'] : []),
+      ...(needsKeyValues ? ['k', 'v', ...cross.outputs] : []),
       ...hooks.map((hook) => hook.name),
     ]
     const outputs = await runSegment(
@@ -261,14 +269,15 @@ async function runBlock(
       [...names, ...(saving?.outputs ?? [])],
       slots,
       given,
-      saving,
+      saving ?? cross.variant,
     )
     if (saving) pass.saving!.take(segment, outputs)
     for (const hook of hooks.filter((wanted) => streamed(pass, wanted))) {
       await pass.onRows!(hook, { ...asFloats(outputs.get(hook.name)!), axes: hook.axes }, window)
       outputs.delete(hook.name)
     }
-    if (needsKeyValues) past = { k: asFloats(outputs.get('k')!), v: asFloats(outputs.get('v')!) }
+    if (needsKeyValues)
+      past = { k: asFloats(outputs.get('k')!), v: asFloats(outputs.get('v')!), cross: cross.taken(outputs) }
     const bytes = bytesOf(outputs)
     if (chunk < rows) drops.dropped(bytes)
     else kept = bytes
@@ -316,7 +325,7 @@ function pastOf(pass: Pass, layer: LayerSpec, index: number): KeyValues {
   }
   const axes = ['batch', 'kv_head', 'key', 'd_head'] as const
   const window = { start: 0, rows: 0, keys: pass.start }
-  return { k: windowed(past.k, axes, window), v: windowed(past.v, axes, window) }
+  return { k: windowed(past.k, axes, window), v: windowed(past.v, axes, window), cross: past.cross }
 }
 
 /** Hooks to fetch, edit slots and their inputs for one segment and window. */

@@ -6,10 +6,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { decoderOf } from '../../core/graph/model-spec.ts'
 import { bucketOf } from '../../core/graph/relative-bias.ts'
+import type { Tensor } from '../../core/graph/tensor.ts'
 import { ablate, attribute, type Edit, type Model, openModel, patch, verify } from '../../core/index.ts'
 import { backward } from '../../core/run/backward.ts'
+import { slice } from '../../core/run/dense.ts'
 import { resolveEdits } from '../../core/run/edits.ts'
+import { generate } from '../../core/run/generate.ts'
 import type { ResolvedMetric } from '../../core/run/metrics.ts'
 import { baseRun, restart } from '../../core/run/restart.ts'
 import { openStore } from '../../core/store/capture-store.ts'
@@ -71,6 +75,66 @@ describe.each(CASES)('%s', (name) => {
       expect(made.promptIds).toEqual(own)
       expect(made.sourceIds).toEqual(ids[item])
     }
+  })
+
+  test('each new token, with keys and values of the text as they were, is the row of a whole run', async () => {
+    const seen = [
+      'decoder.*.cross_attn.hook_pattern',
+      'decoder.*.cross_attn.hook_z',
+      'decoder.*hook_resid_post',
+    ]
+    const edits: Edit[] = [
+      { hook: 'decoder.blocks.1.cross_attn.hook_v', kv_head: 1, pos: 2, op: 'scale', by: 3 },
+      { hook: 'decoder.blocks.0.cross_attn.hook_attn_scores', key: 1, op: 'add', value: 2 },
+    ]
+    for (const [changed, capture] of [
+      [[], seen],
+      [edits, seen],
+      [edits, [...seen, 'decoder.*.cross_attn.hook_*']],
+    ] as const) {
+      const steps = new Map<string, Tensor>()
+      const made = await model.generate(ids[0]!, {
+        decoderIds: decoderIds[0]!,
+        max: 6,
+        edits: changed,
+        capture,
+        onCapture: (hook, tensor, step) => void steps.set(`${step} ${hook}`, tensor),
+      })
+      const whole = await model.run(ids[0]!, {
+        decoderIds: [[...decoderIds[0]!, ...made.ids]],
+        capture,
+        edits: changed,
+      })
+      for (const hook of whole.captured)
+        for (let step = 1; step < 6; step++) {
+          const one = steps.get(`${step} ${hook}`)!
+          const row = decoderIds[0]!.length + step - 1
+          const axis = one.axes.findIndex((name) => name === 'query' || name === 'pos')
+          const sourceRows = /hook_(k|v|rot_k)$/.test(hook)
+          const expected = sourceRows ? whole.get(hook) : slice(whole.get(hook), axis, row, row + 1)
+          expect(relativeError(one.data, expected.data), `${step} ${hook}`).toBeLessThan(1e-5)
+        }
+    }
+  })
+
+  test('a step of decoding projects no key and no value of the text', async () => {
+    const engine = model.engine()
+    const needed: (readonly string[])[] = []
+    const run: typeof engine.pool.run = (key, make, feeds) =>
+      engine.pool.run(
+        `watched ${key}`,
+        () => {
+          const encoded = make()
+          needed.push(encoded.inputs)
+          return encoded
+        },
+        feeds,
+      )
+    const watched = { ...engine, pool: { ...engine.pool, run } }
+    await generate(watched, ids[0]!, { decoderIds: decoderIds[0]!, max: 3 })
+    const layers = decoderOf(model.spec).layers.length
+    expect(needed.filter((inputs) => inputs.includes('in.memory'))).toHaveLength(layers) // the prompt's own pass
+    expect(needed.filter((inputs) => inputs.includes('past_cross_k'))).toHaveLength(layers)
   })
 
   test('verify', async () => {
