@@ -56,6 +56,13 @@ export { findSpans, type SpanHead, type SpanItem, type SpanOptions, type Spans }
 export { FLOW, flow, type LayerPattern, ROLLOUT, rollout, type SummaryOptions } from './analysis/summaries.ts'
 export { TOKEN_CLASSES, tokenClass } from './analysis/token-classes.ts'
 export * from './analysis/types.ts'
+export {
+  VALUE_WEIGHTED,
+  type ValueNormKind,
+  type ValueNormOptions,
+  type ValueNorms,
+  valueNorms,
+} from './analysis/value-norms.ts'
 export { type Check, type Verified, type VerifyOptions, verify } from './analysis/verify/index.ts'
 export {
   type HeadSpectrum,

@@ -12,6 +12,7 @@ import type { HeadMaps } from './head-maps.ts'
 import { type HeadView, noScore, type PatternScore, weightAt } from './scores/score.ts'
 import type { ScoreSequence } from './sequences.ts'
 import type { Score } from './types.ts'
+import { normThrough } from './value-norms.ts'
 
 /** Patterns of one forward, in bytes over all heads of a layer, above which the batch is cut. */
 const PATTERN_BUDGET = 64 * 1024 * 1024
@@ -157,17 +158,12 @@ function normsOf(
 ): (key: number) => number {
   const [, length, kvHeads, dHead] = values.shape as [number, number, number, number]
   const kv = Math.floor(head / (heads / kvHeads))
+  const gram = grams.subarray(head * dHead * dHead, (head + 1) * dHead * dHead)
   const known = new Float64Array(length).fill(-1)
   return (key) => {
     if (known[key]! >= 0) return known[key]!
     const at = ((item * length + key) * kvHeads + kv) * dHead
-    let square = 0
-    for (let i = 0; i < dHead; i++) {
-      let row = 0
-      for (let j = 0; j < dHead; j++) row += grams[(head * dHead + i) * dHead + j]! * values.data[at + j]!
-      square += row * values.data[at + i]!
-    }
-    known[key] = Math.sqrt(Math.max(0, square))
+    known[key] = normThrough(values.data, at, dHead, gram)
     return known[key]!
   }
 }

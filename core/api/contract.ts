@@ -4,6 +4,7 @@
  * x-headscope-dtype (f32 | f16 | u8) and x-headscope-codec (full | tri). Errors are {error: {code, message}}.
  */
 import type { HeadScores, ScanResult } from '../analysis/types.ts'
+import type { ValueNormKind } from '../analysis/value-norms.ts'
 import type { Merge, Progress, TokenView } from '../checkpoint/types.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Ablated, AblateKind, AblateOver } from '../intervene/ablate.ts'
@@ -253,6 +254,18 @@ export interface RunDetail extends StoredRun {
  */
 
 /** GET /api/runs/:id/induction: A B … A places of this prompt, and what every head does there. */
+/**
+ * GET /api/runs/:id/value-norms?layer=&kind=value|output: what turns a stored pattern into a value-weighted one,
+ * computed from the run's checkpoint, tokens and edits. A[q, k] · norms[head][k] is the value-weighted pattern.
+ */
+export interface ValueNormsReply {
+  readonly kind: ValueNormKind
+  readonly layer: number
+  readonly definition: string
+  /** [head][pos]; null where it is not a finite number, or where there is no such head. */
+  readonly norms: readonly (readonly (number | null)[])[]
+}
+
 export interface InductionView {
   /** query: the later A; target: the earlier B; source: the earlier A. */
   readonly pairs: readonly { readonly query: number; readonly source: number; readonly target: number }[]

@@ -1,6 +1,6 @@
 /**
  * Stored runs. GET /api/runs/:id describes one; pattern, thumbnails and residual give its tensors as they are stored;
- * induction gives its A B … A places and what every head does there. DELETE /api/runs/:id removes one, POST
+ * induction gives its A B … A places and what every head does there, value-norms what its patterns are weighted by. DELETE /api/runs/:id removes one, POST
  * /api/runs/:id/keep-scores drops its captures.
  */
 import { Hono } from 'hono'
@@ -8,12 +8,14 @@ import { z } from 'zod'
 import type { TokenView } from '../checkpoint/types.ts'
 import { HeadscopeError } from '../errors.ts'
 import type { Prediction } from '../run/types.ts'
-import type { Freed, InductionView, RunDetail } from './contract.ts'
+import type { Freed, InductionView, RunDetail, ValueNormsReply } from './contract.ts'
 import type { ApiDeps } from './deps.ts'
 import { idOf, query } from './http.ts'
 import type { StoredTensor } from './workspace.ts'
 
-const place = z.object({ layer: z.coerce.number().int().min(0), head: z.coerce.number().int().min(0) })
+const layer = z.coerce.number().int().min(0)
+const place = z.object({ layer, head: z.coerce.number().int().min(0) })
+const normsOf = z.object({ layer, kind: z.enum(['value', 'output']).default('value') })
 
 export function runsRoutes({ catalogue, workspace, compute }: ApiDeps) {
   /** Views of the likely next tokens. A run outlives its model's folder: then a token is its number. */
@@ -50,6 +52,14 @@ export function runsRoutes({ catalogue, workspace, compute }: ApiDeps) {
     .get('/:id/residual', query(z.object({ hook: z.string().max(200) })), (c) =>
       tensor(workspace.residual(idOf(c.req.param('id'), 'run'), c.req.valid('query').hook)),
     )
+    .get('/:id/value-norms', query(normsOf), async (c) => {
+      const { model, provenance, views, id } = workspace.run(idOf(c.req.param('id'), 'run'))
+      const { contentHash, edits } = provenance
+      const ids = views.map((view) => view.id)
+      const input = { run: id, model, contentHash, ids, edits, ...c.req.valid('query') }
+      const reply = await compute.call('valueNorms', input, { signal: c.req.raw.signal })
+      return c.json<ValueNormsReply>(reply)
+    })
     .get('/:id/induction', async (c) => {
       const run = idOf(c.req.param('id'), 'run')
       return c.json<InductionView>(await compute.call('induction', { run }, { signal: c.req.raw.signal }))

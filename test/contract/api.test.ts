@@ -2,7 +2,7 @@
 import { cpSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { InductionView, RunDetail } from '../../core/api/contract.ts'
+import type { InductionView, RunDetail, ValueNormsReply } from '../../core/api/contract.ts'
 import { type Api, errorOf, MODEL, paths, startApi } from './api-setup.ts'
 
 let api: Api
@@ -126,6 +126,35 @@ describe('a run', () => {
     )
     const { query, target } = pairs.at(-1)!
     expect(of(1, 3).weights.at(-1)).toBe(weights[(query * (query + 1)) / 2 + target])
+  })
+
+  it('gives what its patterns are weighted by, with the definition, edits included', async () => {
+    const norms = async (of: number, query: string) =>
+      (await (await raw(`/api/runs/${of}/value-norms?${query}`)).json()) as ValueNormsReply
+    const value = await norms(run, 'layer=1')
+    expect(value).toMatchObject({
+      kind: 'value',
+      layer: 1,
+      definition: expect.stringMatching(/length of the value/),
+    })
+    expect(value.norms).toHaveLength(8)
+    expect(value.norms[0]).toHaveLength(detail.tokens)
+    const output = await norms(run, 'layer=1&kind=output')
+    expect(output.definition).toMatch(/Kobayashi/)
+    expect(output.norms).not.toEqual(value.norms)
+    const edits = [{ hook: 'blocks.1.attn.hook_v', kv_head: 3, op: 'zero' as const }]
+    const json = { model: MODEL, prompt: { text: detail.text! }, edits }
+    const edited = (await api.resultOf<{ run: number }>(client.api.jobs.run.$post({ json }))).run
+    const zeroed = await norms(edited, 'layer=1')
+    expect(zeroed.norms[3]!.every((norm) => norm === 0)).toBe(true)
+    expect(zeroed.norms[2]).toEqual(value.norms[2])
+    expect(await errorOf(raw(`/api/runs/${run}/value-norms?layer=7`))).toMatchObject({
+      status: 404,
+      message: expect.stringMatching(/no layer 7.*0 to 1/),
+    })
+    expect(await errorOf(raw(`/api/runs/${run}/value-norms?layer=0&kind=both`))).toMatchObject({
+      status: 400,
+    })
   })
 
   it('can be the source of an edit', async () => {

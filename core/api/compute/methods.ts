@@ -38,6 +38,7 @@ import { createModelCache, type ModelCache } from './model-cache.ts'
 import { predict } from './predict.ts'
 import type { Call } from './rpc.ts'
 import { storedCaptures } from './stored-run.ts'
+import type { createValueMethods } from './value-methods.ts'
 import type { createVerifyMethods } from './verify-methods.ts'
 import type { WorkspaceWrites } from './workspace-writes.ts'
 
@@ -47,6 +48,7 @@ const OPEN_MODELS = 3
 const SHOWN = 10
 
 export type ComputeMethods = ReturnType<typeof createMethods> &
+  ReturnType<typeof createValueMethods> &
   ReturnType<typeof createVerifyMethods> &
   ReturnType<typeof createHeadMethods> &
   ReturnType<typeof createExchangeMethods> &

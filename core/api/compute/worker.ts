@@ -17,6 +17,7 @@ import { planLongRun } from './long-run.ts'
 import { createMethods, openModels } from './methods.ts'
 import { type MethodTable, serveMethods } from './rpc.ts'
 import { provenanceOf } from './stored-run.ts'
+import { createValueMethods } from './value-methods.ts'
 import { createVerifyMethods } from './verify-methods.ts'
 import type { WorkerData } from './worker-data.ts'
 import { workspaceWrites } from './workspace-writes.ts'
@@ -55,6 +56,7 @@ function methods({ storePath, ...options }: WorkerData): MethodTable {
       ...createHeadMethods({ analyses: headscope, models, version, engine, workspace }),
       ...createInsideMethods({ analyses: headscope, models }),
       ...createBenchMethods({ first: headscope.firstPrinciples, models }),
+      ...createValueMethods({ analyses: headscope, models, workspace }),
       ...createVerifyMethods({ verify: headscope.verify, models }),
       ...createExchangeMethods({ analyses: headscope, models, engine, store }),
     }
