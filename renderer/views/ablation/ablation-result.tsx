@@ -16,6 +16,7 @@ import { useTheme } from '../../state/theme.ts'
 import { Empty } from '../../ui/notice.tsx'
 import { SignedLegend } from '../pattern/legend.tsx'
 import { cellGrid, columnOf, csv } from '../sweeps/cells.ts'
+import { ContinueSweep } from '../sweeps/continue-sweep.tsx'
 import { CopyMenu } from '../sweeps/copy-menu.tsx'
 import { StrongestCells } from '../sweeps/strongest-cells.tsx'
 
@@ -42,6 +43,7 @@ export function AblationResult({ model, run }: { model: OpenedModel; run: RunDet
     )
   return (
     <Result
+      id={ofLive?.experiment ?? stored?.id ?? null}
       model={model}
       run={run}
       request={request}
@@ -57,6 +59,8 @@ export function AblationResult({ model, run }: { model: OpenedModel; run: RunDet
 }
 
 interface ResultProps {
+  /** The stored sweep. */
+  readonly id: number | null
   readonly model: OpenedModel
   readonly run: RunDetail
   readonly request: AblateRequest
@@ -135,6 +139,15 @@ function Result(props: ResultProps) {
               {cells.length}/{planned}
               {running ? ' …' : ''}
             </span>
+            <ContinueSweep
+              kind="ablate"
+              id={props.id}
+              request={request}
+              done={cells.length}
+              planned={planned}
+              running={running}
+              title={`Going on: ${title}`}
+            />
             <CopyMenu
               title={`${model.name} ${title}`}
               reproduce={() => api.reproduce({ kind: 'ablate', request })}

@@ -18,6 +18,7 @@ import { Empty } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
 import { SignedLegend } from '../pattern/legend.tsx'
 import { cellGrid, columnOf, csv } from '../sweeps/cells.ts'
+import { ContinueSweep } from '../sweeps/continue-sweep.tsx'
 import { CopyMenu } from '../sweeps/copy-menu.tsx'
 import { StrongestCells } from '../sweeps/strongest-cells.tsx'
 import { TwoPredictions } from '../sweeps/two-predictions.tsx'
@@ -44,6 +45,7 @@ export function PatchResult({ model }: { model: OpenedModel }) {
   const ends = stored?.result ?? null
   return (
     <Result
+      id={ofLive?.experiment ?? stored?.id ?? null}
       model={model}
       request={request}
       cells={cells}
@@ -59,6 +61,8 @@ export function PatchResult({ model }: { model: OpenedModel }) {
 }
 
 interface ResultProps {
+  /** The stored sweep. */
+  readonly id: number | null
   readonly model: OpenedModel
   readonly request: PatchRequest
   readonly cells: readonly PatchCell[]
@@ -73,6 +77,7 @@ interface ResultProps {
 }
 
 function Result({
+  id,
   model,
   request,
   cells,
@@ -149,6 +154,15 @@ function Result({
               {cells.length}/{planned}
               {running ? ' …' : ''}
             </span>
+            <ContinueSweep
+              kind="patch"
+              id={id}
+              request={request}
+              done={cells.length}
+              planned={planned}
+              running={running}
+              title={`Going on: ${title}`}
+            />
             <Segmented
               label="What a cell shows"
               value={measure}
