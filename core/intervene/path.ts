@@ -3,59 +3,53 @@
  * (1) the clean prompt runs with the sender's output from the corrupt prompt and every other head's output held at its
  * clean value; the receiver's own input (q, k or v of a head, an MLP's pre-activations) is recorded; (2) the clean
  * prompt runs with only that input replaced. MLPs between are held too (`freeze`) or carry the change on (`recompute`).
+ *
+ * In: two prompts, and edges: every sender with every receiver, or the edges of a circuit one by one. Out: a cell an
+ * edge. Cost: three forwards, a held pass a sender (those of one layer in one batch), a restart an edge.
  */
 import { HeadscopeError } from '../errors.ts'
 import { blockHook, headName } from '../graph/hook-names.ts'
 import { decoderOf } from '../graph/model-spec.ts'
-import type { Tensor } from '../graph/tensor.ts'
-import { type Dense, slice } from '../run/dense.ts'
-import type { Engine } from '../run/engine.ts'
-import { type Metric, metricValue, type ResolvedMetric, resolveMetric } from '../run/metrics.ts'
+import { type Metric, metricValue, resolveMetric } from '../run/metrics.ts'
 import type { Model } from '../run/model.ts'
-import { runPass, type State } from '../run/pass.ts'
-import { logitsOf } from '../run/predictions.ts'
+import { throwIfCancelled } from '../run/pass.ts'
 import { checkPrompts } from '../run/prompts.ts'
-import type { HookInfo } from '../run/segments.ts'
-import { alignPrompts, captureHooks, requireCausal, type SweepBase, sweepBase } from './base.ts'
+import { alignPrompts, captureRun, metricRows, requireCausal, sweepBase } from './base.ts'
 import { finiteOr } from './collect.ts'
-import { batchEdits, type CellEdit, runSweep, type SweepCell } from './sweep.ts'
-import type { SweepOptions } from './types.ts'
+import { type PathEdge, type Receiver, reaches, readReceiver, readSender, type Sender } from './path-names.ts'
+import { type Edge, estimateEdges, groupEdges, groupRows, runGroup, senderHook } from './path-run.ts'
+import type { SweepEstimate, SweepOptions } from './types.ts'
 
-/** `L5H1`, or `L3.mlp`. */
-export interface Sender {
-  readonly name: string
-  readonly layer: number
-  readonly head: number | null
-}
-
-/** `L7H2.q`, `L7H2.k`, `L7H2.v`, `L7.mlp`, or `logits`. */
-export interface Receiver {
-  readonly name: string
-  readonly layer: number
-  readonly head: number | null
-  readonly part: 'q' | 'k' | 'v' | 'mlp' | 'logits'
-}
-
-export interface PathCell {
-  readonly from: string
-  readonly to: string
+export interface PathCell extends PathEdge {
   readonly value: number | null
   /** value - the clean run's. */
   readonly delta: number | null
   readonly why?: string
 }
 
-export interface PathOptions
-  extends Pick<SweepOptions<PathCell>, 'signal' | 'onProgress' | 'onCells' | 'known'> {
-  readonly from: readonly string[]
-  readonly to: readonly string[]
-  readonly metric: Metric
-  readonly mlps?: 'freeze' | 'recompute'
-}
+/** What is asked: every sender with every receiver, or edges one by one. */
+export type PathPlan =
+  | {
+      /** `embed`, `L5H1`, `L5H1.cross`, `L3.mlp`; `all`: every sender that reaches one of the receivers. */
+      readonly from: readonly string[]
+      /** `L7H2.q`, `L7H2.k`, `L7H2.v`, `L7.mlp`, `logits`. */
+      readonly to: readonly string[]
+      readonly edges?: undefined
+    }
+  | { readonly edges: readonly PathEdge[]; readonly from?: undefined; readonly to?: undefined }
+
+export type PathOptions = PathPlan &
+  Pick<SweepOptions<PathCell>, 'signal' | 'onProgress' | 'onCells' | 'known'> & {
+    readonly metric: Metric
+    /** MLPs between a sender and its receiver; default: recompute. */
+    readonly mlps?: 'freeze' | 'recompute'
+    readonly onEstimate?: (estimate: SweepEstimate) => void
+  }
 
 export interface PathPatched {
   readonly clean: number
   readonly corrupt: number
+  /** In the order of the plan: receivers within senders, or the edges as given. */
   readonly cells: readonly PathCell[]
   readonly mlps: 'freeze' | 'recompute'
   readonly warnings: readonly string[]
@@ -69,100 +63,168 @@ export async function pathPatch(
   options: PathOptions,
 ): Promise<PathPatched> {
   requireCausal(model, 'Path patching')
-  const { mlps = 'recompute' } = options
+  const { mlps = 'recompute', signal } = options
   const warnings = checkPrompts([clean, corrupt], model.spec)
-  alignPrompts(clean, corrupt)
+  const differing = alignPrompts(clean, corrupt)
   const metric = resolveMetric(options.metric, [clean], model.spec.dVocab, model.tokenizer)
-  const senders = options.from.map((name) => parseSender(name, model))
-  const receivers = options.to.map((name) => parseReceiver(name, model))
+  const edges = edgesOf(model, options)
+  warnings.push(...sharedInputs(model, edges))
   const engine = model.engine()
-  const base = await sweepBase(engine, clean, metric, options.signal)
-  const other = await sweepBase(engine, corrupt, metric, options.signal)
-  const written = writtenHooks(model)
-  const [own, from] = [
-    await captureHooks(engine, clean, written, options.signal),
-    await captureHooks(engine, corrupt, written, options.signal),
-  ]
-  const results: PathCell[] = []
-  const started = performance.now()
-  for (const sender of senders) {
-    const known = knownCells(sender, receivers, options.known ?? [])
-    if (known) {
-      results.push(...known)
-      continue
-    }
-    const found = await throughSender(engine, model, base, metric, sender, receivers, {
-      own,
-      from,
-      mlps,
-      signal: options.signal,
-    })
-    const cells = found.map(({ receiver, value, why }): PathCell => {
-      const finite = value === null ? { value: null, why: why! } : finiteOr(value)
-      const delta = finite.value === null ? null : finite.value - base.value
-      return { from: sender.name, to: receiver.name, ...finite, delta }
-    })
-    results.push(...cells)
-    options.onCells?.(cells)
-    const done = results.length
-    const total = senders.length * receivers.length
-    const seconds = (performance.now() - started) / 1000
-    options.onProgress?.({ done, total, secondsLeft: (seconds / done) * (total - done) })
+  const base = await sweepBase(engine, clean, metric, signal)
+  const written = new Set(engine.hooks.map(({ name }) => name).filter((name) => WRITTEN.test(name)))
+  const own = await captureRun(engine, clean, written, signal)
+  const from = await captureRun(
+    engine,
+    corrupt,
+    new Set([...written, blockHook(0, 'hook_resid_pre')]),
+    signal,
+  )
+  // kl is measured from the clean run, at both ends.
+  const end = metricValue(metric, await metricRows(engine, from.state, metric), base.rows)
+
+  const known = new Map((options.known ?? []).map((cell) => [edgeKey(cell), cell]))
+  const done = new Map<string, PathCell>()
+  const keep = (cells: readonly PathCell[]) => {
+    for (const cell of cells) done.set(edgeKey(cell), cell)
+    if (cells.length > 0) options.onCells?.(cells)
   }
-  return { clean: base.value, corrupt: other.value, cells: results, mlps, warnings }
+  const todo: Edge[] = []
+  const never: PathCell[] = []
+  for (const edge of edges) {
+    const { sender, receiver } = edge
+    const cell = known.get(edgeKey({ from: sender.name, to: receiver.name }))
+    if (cell) done.set(edgeKey(cell), cell)
+    else if (reaches(sender, receiver, isParallel(model, sender))) todo.push(edge)
+    else never.push(withoutPath(edge))
+  }
+  const context = {
+    engine,
+    base,
+    metric,
+    own: own.captured,
+    from: from.captured,
+    first: differing[0]!,
+    mlps,
+    signal,
+  }
+  const groups = groupEdges(todo, clean.length)
+  options.onEstimate?.(estimateEdges(context, groups, edges.length))
+  keep(never)
+  const total = groups.reduce((sum, group) => sum + groupRows(context, group), 0)
+  const started = performance.now()
+  let rows = 0
+  for (const group of groups) {
+    throwIfCancelled(signal)
+    const values = await runGroup(context, group)
+    keep(
+      group.edges.map(({ sender, receiver }, i) => {
+        const finite = finiteOr(values[i]!)
+        const delta = finite.value === null ? null : finite.value - base.value
+        return { from: sender.name, to: receiver.name, ...finite, delta }
+      }),
+    )
+    rows += groupRows(context, group)
+    const seconds = (performance.now() - started) / 1000
+    options.onProgress?.({
+      done: done.size,
+      total: edges.length,
+      secondsLeft: (seconds / rows) * (total - rows),
+    })
+  }
+  const cells = edges.map(
+    ({ sender, receiver }) => done.get(edgeKey({ from: sender.name, to: receiver.name }))!,
+  )
+  return { clean: base.value, corrupt: end, cells, mlps, warnings }
 }
 
 /** A sender's name. Throws `bad-edit` naming the form and the range. */
 export function parseSender(name: string, model: Model): Sender {
-  const match = /^L(\d+)(?:H(\d+)|\.mlp)$/.exec(name)
-  if (!match)
+  const sender = readSender(name)
+  if (!sender)
     throw new HeadscopeError(
       'bad-edit',
-      `"${name}" is not a sender; write a head as L5H1 or an MLP as L3.mlp.`,
+      `"${name}" is not a sender; write a head as L5H1, an MLP as L3.mlp, the embedding as embed, or all.`,
     )
-  const layer = Number(match[1])
-  const head = match[2] === undefined ? null : Number(match[2])
-  checkPlace(name, layer, head, model)
-  return { name, layer, head }
+  if (sender.part === 'embed') return sender
+  checkPlace(sender, model)
+  if (!model.hooks.some((hook) => hook.name === senderHook(sender)))
+    throw new HeadscopeError('bad-edit', `This model has no cross-attention, so there is no ${name}.`)
+  return sender
 }
 
 /** A receiver's name. Throws `bad-edit` naming the form and the range. */
 export function parseReceiver(name: string, model: Model): Receiver {
-  if (name === 'logits')
-    return { name, layer: decoderOf(model.spec).layers.length, head: null, part: 'logits' }
-  const match = /^L(\d+)(?:H(\d+)\.([qkv])|\.mlp)$/.exec(name)
-  if (!match)
+  const receiver = readReceiver(name)
+  if (!receiver)
     throw new HeadscopeError(
       'bad-edit',
       `"${name}" is not a receiver; write L7H2.q, L7H2.k, L7H2.v, L7.mlp or logits.`,
     )
-  const layer = Number(match[1])
-  const head = match[2] === undefined ? null : Number(match[2])
-  checkPlace(name, layer, head, model)
-  const part = (match[3] ?? 'mlp') as Receiver['part']
+  if (receiver.part === 'logits') return receiver
+  checkPlace(receiver, model)
+  const { layer, part } = receiver
   if (part === 'mlp' && !model.hooks.some((hook) => hook.name === blockHook(layer, 'mlp.hook_pre')))
     throw new HeadscopeError(
       'bad-edit',
       `${name} is a mixture of experts, which has no single input to replace; choose heads or logits.`,
     )
-  return { name, layer, head, part }
+  return receiver
 }
 
 // --- Internal helpers ---
 
-/** A sender's cells where all are known already (a resumed sweep), in the order of the receivers. */
-function knownCells(
-  sender: Sender,
-  receivers: readonly Receiver[],
-  known: readonly PathCell[],
-): PathCell[] | null {
-  const found = receivers.map((receiver) =>
-    known.find((cell) => cell.from === sender.name && cell.to === receiver.name),
-  )
-  return found.every((cell) => cell !== undefined) ? found : null
+/** What heads and MLPs write. */
+const WRITTEN = /(?:attn\.hook_z|hook_mlp_out)$/
+
+/** How an edge is told from the others. */
+function edgeKey({ from, to }: PathEdge): string {
+  return `${from} ${to}`
 }
 
-function checkPlace(name: string, layer: number, head: number | null, model: Model): void {
+/** The edges of a plan, each once. */
+function edgesOf(model: Model, plan: PathPlan): Edge[] {
+  const pairs = plan.edges
+    ? plan.edges.map(({ from, to }) => ({
+        sender: parseSender(from, model),
+        receiver: parseReceiver(to, model),
+      }))
+    : product(model, plan.from, plan.to)
+  if (pairs.length === 0)
+    throw new HeadscopeError('bad-edit', 'There is no edge to patch; name at least one sender and receiver.')
+  return [
+    ...new Map(pairs.map((edge) => [`${edge.sender.name} ${edge.receiver.name}`, edge] as const)).values(),
+  ]
+}
+
+function product(model: Model, from: readonly string[], to: readonly string[]): Edge[] {
+  const receivers = to.map((name) => parseReceiver(name, model))
+  return from.flatMap((name) => {
+    if (name !== 'all') {
+      const sender = parseSender(name, model)
+      return receivers.map((receiver) => ({ sender, receiver }))
+    }
+    return everySender(model).flatMap((sender) =>
+      receivers
+        .filter((receiver) => reaches(sender, receiver, isParallel(model, sender)))
+        .map((receiver) => ({ sender, receiver })),
+    )
+  })
+}
+
+function everySender(model: Model): Sender[] {
+  const cross = model.hooks.some(({ name }) => name === blockHook(0, 'cross_attn.hook_z'))
+  const names = decoderOf(model.spec).layers.flatMap(({ nHeads }, layer) => {
+    const heads = Array.from({ length: nHeads }, (_, head) => headName(layer, head))
+    return [...heads, ...(cross ? heads.map((name) => `${name}.cross`) : []), `L${layer}.mlp`]
+  })
+  return ['embed', ...names].map((name) => readSender(name)!)
+}
+
+function isParallel(model: Model, { layer }: Sender): boolean {
+  return decoderOf(model.spec).layers[layer]?.parallel ?? false
+}
+
+function checkPlace({ name, layer, head }: Sender | Receiver, model: Model): void {
   const { layers } = decoderOf(model.spec)
   const spec = layers[layer]
   if (!spec)
@@ -174,146 +236,23 @@ function checkPlace(name: string, layer: number, head: number | null, model: Mod
     )
 }
 
-/** What heads and MLPs write, in every layer. */
-function writtenHooks(model: Model): Set<string> {
-  return new Set(
-    decoderOf(model.spec).layers.flatMap((_, layer) => [
-      blockHook(layer, 'attn.hook_z'),
-      blockHook(layer, 'hook_mlp_out'),
-    ]),
-  )
-}
-
-/** Hooks that hold a receiver's input, with the head (or kv head) of each. */
-function inputsOf(receiver: Receiver, model: Model): { hook: HookInfo; head: number | null }[] {
-  const spec = decoderOf(model.spec).layers[receiver.layer]!
-  const byName = (local: string) => model.hooks.find((hook) => hook.name === blockHook(receiver.layer, local))
-  const kvHead = receiver.head === null ? null : Math.floor(receiver.head / (spec.nHeads / spec.nKvHeads))
-  switch (receiver.part) {
-    case 'q':
-      return [{ hook: byName('attn.hook_rot_q')!, head: receiver.head }]
-    case 'k':
-      return [{ hook: byName('attn.hook_rot_k')!, head: kvHead }]
-    case 'v':
-      return [{ hook: byName('attn.hook_v')!, head: kvHead }]
-    default:
-      return [byName('mlp.hook_pre'), byName('mlp.hook_pre_linear')]
-        .filter((hook) => hook !== undefined)
-        .map((hook) => ({ hook, head: null }))
+/** Under grouped keys and values a receiver's k or v is that of several heads: who they are. */
+function sharedInputs(model: Model, edges: readonly Edge[]): string[] {
+  const said = new Map<string, string>()
+  for (const { receiver } of edges) {
+    const { name, layer, head, part } = receiver
+    if (head === null || (part !== 'k' && part !== 'v')) continue
+    const { nHeads, nKvHeads } = decoderOf(model.spec).layers[layer]!
+    const size = nHeads / nKvHeads
+    if (size === 1) continue
+    const first = Math.floor(head / size) * size
+    const heads = Array.from({ length: size }, (_, i) => headName(layer, first + i)).join(', ')
+    said.set(name, `${name} is shared: ${heads} read the same ${part === 'k' ? 'keys' : 'values'}.`)
   }
+  return [...said.values()]
 }
 
-/** Whether a sender's output can reach a receiver: later layers, or the MLP behind a head of a serial block. */
-function reaches(sender: Sender, receiver: Receiver, model: Model): boolean {
-  if (receiver.layer > sender.layer) return true
-  const serial = !decoderOf(model.spec).layers[sender.layer]!.parallel
-  return serial && receiver.layer === sender.layer && sender.head !== null && receiver.part === 'mlp'
-}
-
-interface Context {
-  readonly own: ReadonlyMap<string, Tensor>
-  readonly from: ReadonlyMap<string, Tensor>
-  readonly mlps: 'freeze' | 'recompute'
-  readonly signal: AbortSignal | undefined
-}
-
-interface Found {
-  readonly receiver: Receiver
-  readonly value: number | null
-  readonly why?: string
-}
-
-/** One pass with the sender changed and the rest held, then one run per receiver. */
-async function throughSender(
-  engine: Engine,
-  model: Model,
-  base: SweepBase,
-  metric: ResolvedMetric,
-  sender: Sender,
-  receivers: readonly Receiver[],
-  context: Context,
-): Promise<Found[]> {
-  const reached = receivers.filter((receiver) => reaches(sender, receiver, model))
-  const inputs = new Map(
-    reached.map((receiver) => [receiver.name, receiver.part === 'logits' ? [] : inputsOf(receiver, model)]),
-  )
-  const wanted = new Set([...inputs.values()].flat().map(({ hook }) => hook.name))
-  const { state, recorded } = await heldPass(engine, base, sender, wanted, context)
-  const cells = reached
-    .filter((receiver) => receiver.part !== 'logits')
-    .map((receiver): SweepCell<string> => {
-      const edits = inputs.get(receiver.name)!.map(({ hook, head }): CellEdit => {
-        const { data, shape } = recorded.get(hook.name)!
-        return { hook, head, pos: null, value: { data, shape } }
-      })
-      return { key: receiver.name, layer: receiver.layer, pos: 0, edits }
-    })
-  const values = new Map<string, number>()
-  await runSweep(
-    engine,
-    base,
-    cells,
-    metric,
-    (results) => {
-      for (const { key, value } of results) values.set(key, value)
-    },
-    context.signal,
-  )
-  if (reached.some((receiver) => receiver.part === 'logits')) {
-    const first = metric.positions[0]!
-    const rows = slice(state.get('resid')!, 1, first, metric.positions.at(-1)! + 1)
-    const logits = (await logitsOf(engine, rows, first, [])).data
-    values.set('logits', metricValue(metric, logits, base.rows))
-  }
-  return receivers.map((receiver) => {
-    const value = values.get(receiver.name)
-    if (value !== undefined) return { receiver, value }
-    return { receiver, value: null, why: `${sender.name} comes after ${receiver.name}, so there is no path` }
-  })
-}
-
-/** The clean run from the sender's layer on, with every head (and MLP) held at its clean output but the sender. */
-async function heldPass(
-  engine: Engine,
-  base: SweepBase,
-  sender: Sender,
-  wanted: ReadonlySet<string>,
-  { own, from, mlps, signal }: Context,
-): Promise<{ state: State; recorded: Map<string, Tensor> }> {
-  const recorded = new Map<string, Tensor>()
-  const held = engine.hooks.filter(({ name, segment }) => {
-    if (typeof segment !== 'number' || segment < sender.layer) return false
-    return name.endsWith('attn.hook_z') || (mlps === 'freeze' && name.endsWith('hook_mlp_out'))
-  })
-  const edits = held.map((hook) => batchEdits([hold(hook, own, sender)], base.run.ids[0]!.length)[0]!)
-  const local = sender.head === null ? 'hook_mlp_out' : 'attn.hook_z'
-  const hook = engine.hooks.find((candidate) => candidate.name === blockHook(sender.layer, local))!
-  const { data, shape } = from.get(hook.name)!
-  const said: SweepCell<null> = {
-    key: null,
-    layer: sender.layer,
-    pos: 0,
-    edits: [{ hook, head: sender.head, pos: null, value: { data, shape } }],
-  }
-  const { state } = await runPass(engine, {
-    ids: base.run.ids,
-    lengths: base.run.lengths,
-    start: 0,
-    total: base.run.ids[0]!.length,
-    from: { layer: sender.layer, state: base.run.borders[sender.layer]! },
-    wanted,
-    edits: [...edits, ...batchEdits([said], base.run.ids[0]!.length)],
-    signal,
-    onTensor: (info, tensor) => {
-      recorded.set(info.name, tensor)
-    },
-  })
-  return { state, recorded }
-}
-
-/** A cell that sets a hook to its clean value. */
-function hold(hook: HookInfo, own: ReadonlyMap<string, Tensor>, sender: Sender): SweepCell<null> {
-  const { data, shape } = own.get(hook.name)!
-  const value: Dense = { data, shape }
-  return { key: null, layer: sender.layer, pos: 0, edits: [{ hook, head: null, pos: null, value }] }
+function withoutPath({ sender, receiver }: Edge): PathCell {
+  const why = `${sender.name} comes after ${receiver.name}, so there is no path`
+  return { from: sender.name, to: receiver.name, value: null, delta: null, why }
 }

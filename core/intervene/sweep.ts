@@ -247,7 +247,7 @@ function joined(first: Dense | undefined, second: Dense): Dense {
 }
 
 /** The same item `count` times. */
-function repeated(dense: Dense, count: number): Dense {
+export function repeated(dense: Dense, count: number): Dense {
   if (count === 1) return dense
   const data = new Float32Array(dense.data.length * count)
   for (let i = 0; i < count; i++) data.set(dense.data, i * dense.data.length)
