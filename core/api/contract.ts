@@ -14,6 +14,8 @@ import type { PathCell, PathPatched } from '../intervene/path.ts'
 import type { AblationCell, PatchCell, SweepEstimate } from '../intervene/types.ts'
 import type { Metric } from '../run/metrics.ts'
 import type { Edit, Prediction, Provenance } from '../run/types.ts'
+import type * as Heads from './contract-heads.ts'
+import type * as Inside from './contract-inside.ts'
 
 export type * from './contract-heads.ts'
 export type * from './contract-inside.ts'
@@ -374,7 +376,8 @@ export type ExperimentDetail<K extends ExperimentKind = ExperimentKind> = {
 
 /** POST /api/reproduce {kind, request}: the command line and the script that give the same. */
 export interface Reproduced {
-  readonly command: string
+  /** null: only a script does this. */
+  readonly command: string | null
   readonly script: string
 }
 export type ReproduceRequest =
@@ -383,6 +386,18 @@ export type ReproduceRequest =
   | {
       readonly [K in ExperimentKind]: { readonly kind: K; readonly request: Experiments[K]['request'] }
     }[ExperimentKind]
+  | AnalysisRequest
+
+/** Analyses that a figure shows. `series` names a series or one of its members, `bench` is one head taken apart. */
+export type AnalysisRequest =
+  | { readonly kind: 'lens'; readonly request: Inside.LensRequest }
+  | { readonly kind: 'dla'; readonly request: Inside.DlaRequest }
+  | { readonly kind: 'weights'; readonly request: Inside.WeightsRequest }
+  | { readonly kind: 'bench'; readonly request: Inside.HeadInput }
+  | { readonly kind: 'compare'; readonly request: Heads.CompareRequest }
+  | { readonly kind: 'spans'; readonly request: Heads.SpansRequest }
+  | { readonly kind: 'relation'; readonly request: Heads.RelationRequest }
+  | { readonly kind: 'series'; readonly request: Heads.SeriesRequest }
 
 /** What a sweep tells beside its progress. */
 export type SweepNews<C = unknown> =

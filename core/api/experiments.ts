@@ -7,7 +7,7 @@ import type { ExperimentDetail, ExperimentSummary, Reproduced, ReproduceRequest 
 import type { ApiDeps } from './deps.ts'
 import { body, idOf } from './http.ts'
 import { reproduce } from './reproduce.ts'
-import { reproduceBody } from './schemas.ts'
+import { reproduceBody } from './schemas-reproduce.ts'
 
 export function experimentsRoutes(deps: Pick<ApiDeps, 'catalogue' | 'workspace' | 'compute'>) {
   const { catalogue, workspace, compute } = deps
@@ -29,7 +29,13 @@ export function experimentsRoutes(deps: Pick<ApiDeps, 'catalogue' | 'workspace' 
 export function reproduceRoutes({ catalogue }: Pick<ApiDeps, 'catalogue'>) {
   return new Hono().post('/', body<ReproduceRequest>(reproduceBody), (c) => {
     const asked = c.req.valid('json')
-    return c.json<Reproduced>(reproduce(asked, catalogue.folder(asked.request.model)))
+    if (asked.kind === 'compare') {
+      const [path, b] = [catalogue.folder(asked.request.a), catalogue.folder(asked.request.b)]
+      return c.json<Reproduced>(reproduce(asked, { path, b }))
+    }
+    const path = catalogue.folder(asked.request.model)
+    const members = asked.kind === 'series' ? { members: catalogue.series(path) } : {}
+    return c.json<Reproduced>(reproduce(asked, { path, ...members }))
   })
 }
 
@@ -41,6 +47,6 @@ export function experimentDetail(
   const found = workspace.experiment(id)
   const model = catalogue.nameOf(found.model)
   const request = { ...found.request, model }
-  const forms = reproduce({ kind: found.kind, request } as ReproduceRequest, found.model)
+  const forms = reproduce({ kind: found.kind, request } as ReproduceRequest, { path: found.model })
   return { ...found, model, request, ...forms } as ExperimentDetail
 }

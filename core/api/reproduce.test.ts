@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { COMMANDS } from '../cli/commands.ts'
 import { readArguments } from '../cli/options.ts'
 import type { ReproduceRequest } from './contract.ts'
-import { commandOf, quoted, reproduce } from './reproduce.ts'
+import { commandOf, reproduce } from './reproduce.ts'
+import { quoted } from './reproduce-words.ts'
 
 const metric = { kind: 'logit_diff', answer: " it's", wrong: 9 } as const
 const pair = { clean: { text: 'a "b" $c `d`', bos: 'no' }, corrupt: { text: "x'y\nz", bos: 'no' } } as const
@@ -41,6 +42,47 @@ const REQUESTS: ReproduceRequest[] = [
     kind: 'attribute',
     request: { model: 'm', ...pair, sites: ['z', 'q'], verify: 5, gradDrop: true, metric },
   },
+  {
+    kind: 'lens',
+    request: {
+      model: 'm',
+      prompt: { text: 'a b' },
+      positions: [0, -1],
+      layers: [1],
+      answer: " it's",
+      top: 3,
+    },
+  },
+  {
+    kind: 'dla',
+    request: {
+      model: 'm',
+      prompt: { ids: [1, 2] },
+      answer: 5,
+      wrong: ' b',
+      pos: 1,
+      sources: true,
+      value_bias: 'bias',
+    },
+  },
+  { kind: 'weights', request: { model: 'm', fold: false, composition: false } },
+  {
+    kind: 'compare',
+    request: {
+      a: 'm',
+      b: 'n',
+      prompts: [{ text: 'x' }, { ids: [1] }],
+      scores: ['induction'],
+      batch: 4,
+      seed: 2,
+      match: true,
+      weights: ['ov'],
+    },
+  },
+  {
+    kind: 'spans',
+    request: { model: 'm', prompts: [{ text: "it's" }], hit: 'weight', threshold: 0.3, check: true },
+  },
 ]
 
 /** What a real shell makes of a command line. */
@@ -59,18 +101,65 @@ describe('reproduction', () => {
   )
 
   test.each(REQUESTS)('$kind: every option is one that the command has', (asked) => {
-    const [program, name, ...rest] = wordsIn(commandOf(asked))
+    const [program, name, ...rest] = wordsIn(commandOf(asked, { path: '/m' })!)
     expect([program, name]).toEqual(['headscope', asked.kind])
     const { values, positionals } = readArguments(COMMANDS.find((one) => one.name === name)!, rest)
-    expect(positionals).toEqual([asked.request.model])
+    expect(positionals).toEqual(
+      'a' in asked.request ? [asked.request.a, asked.request.b] : [asked.request.model],
+    )
     if ('metric' in asked.request) expect(JSON.parse(values.metric as string)).toEqual(asked.request.metric)
     if ('clean' in asked.request) expect(values.corrupt).toBe("x'y\nz")
   })
 
   test('a script opens the folder and calls the function', () => {
-    const { script } = reproduce(REQUESTS[3]!, '/models/it is')
+    const { script } = reproduce(REQUESTS[3]!, { path: '/models/it is' })
     expect(script).toContain("import { patch, openModel } from 'headscope'")
     expect(script).toContain('openModel("/models/it is")')
     expect(script).toContain('await patch(model, clean, corrupt, { site: "z"')
+  })
+
+  test('an edited attribution, a relation and a head taken apart have a script and no command', () => {
+    const prompt = { ids: [1, 2] }
+    const scriptOnly: ReproduceRequest[] = [
+      {
+        kind: 'dla',
+        request: { model: 'm', prompt, answer: 3, edits: [{ hook: 'blocks.0.hook_mlp_out', op: 'zero' }] },
+      },
+      { kind: 'relation', request: { model: 'm' } },
+      { kind: 'bench', request: { model: 'm', prompt, layer: 1, head: 2 } },
+    ]
+    const made = scriptOnly.map((asked) => reproduce(asked, { path: '/m' }))
+    expect(made.map(({ command }) => command)).toEqual([null, null, null])
+    expect(made[0]!.script).toContain('"op":"zero"')
+    expect(made[1]!.script).toContain('relationProbe(model, relationTriples(model, RELATION_EXAMPLE))')
+    expect(made[2]!.script).toContain('firstPrinciples.headRun(model, [1,2], { layer: 1, head: 2 })')
+  })
+
+  test('a series is a scan of its members; texts that are too long stand in a file that is named', () => {
+    const members = [
+      { at: 'step0', path: '/a b/step0' },
+      { at: 'step9', path: '/a b/step9' },
+    ]
+    const series = reproduce({ kind: 'series', request: { model: 'm', seed: 4 } }, { path: '/m', members })
+    expect(wordsIn(series.command!)).toEqual(['headscope', 'scan', '/a b/step0', '/a b/step9', '--seed', '4'])
+    const long = { model: 'm', prompts: [{ text: 'word '.repeat(10_000) }] }
+    const { command } = reproduce({ kind: 'spans', request: long }, { path: '/m' })
+    expect(command).toMatch(/^# texts\.jsonl: .*\nheadscope spans m --prompts texts\.jsonl$/)
+  })
+
+  test('every name that a script imports is one that is exported', async () => {
+    const exported = await import('../index.ts')
+    const more: ReproduceRequest[] = [
+      ...REQUESTS,
+      { kind: 'relation', request: { model: 'm' } },
+      { kind: 'series', request: { model: 'm' } },
+      { kind: 'bench', request: { model: 'm', prompt: { ids: [1] }, layer: 0, head: 0 } },
+    ]
+    for (const asked of more) {
+      const names = /^import \{ (.*) \} from/
+        .exec(reproduce(asked, { path: '/m', b: '/n' }).script)![1]!
+        .split(', ')
+      for (const name of names) expect(exported, name).toHaveProperty(name)
+    }
   })
 })

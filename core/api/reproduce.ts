@@ -4,6 +4,7 @@
  */
 import type {
   AblateRequest,
+  AnalysisRequest,
   AttributeRequest,
   PatchRequest,
   PathRequest,
@@ -13,26 +14,33 @@ import type {
   RunRequest,
   ScanRequest,
 } from './contract.ts'
+import { analysisCommand, analysisScript, type Folders, type ScriptForm } from './reproduce-analyses.ts'
+import { code, encoded, fields, option, promptWords, quoted } from './reproduce-words.ts'
 
-/** Both forms. `path`: the folder that a script opens, where the request has a bundled name. */
-export function reproduce(asked: ReproduceRequest, path: string): Reproduced {
-  return { command: commandOf(asked), script: scriptOf(asked, path) }
+/** Both forms. `folders`: what a script opens, where the request has bundled names. */
+export function reproduce(asked: ReproduceRequest, folders: Folders): Reproduced {
+  return { command: commandOf(asked, folders), script: scriptOf(asked, folders) }
 }
 
-/** One command line. */
-export function commandOf({ kind, request }: ReproduceRequest): string {
-  return ['headscope', kind, ...wordsOf({ kind, request } as ReproduceRequest)].map(quoted).join(' ')
-}
-
-/** One word of a POSIX shell. */
-export function quoted(word: string): string {
-  if (/^[\w@%+=:,./-]+$/.test(word)) return word
-  return `'${word.replaceAll("'", String.raw`'\''`)}'`
+/** One command line, null where only a script does this. */
+export function commandOf(asked: ReproduceRequest, folders: Folders): string | null {
+  const line = (name: string, words: readonly string[]) => ['headscope', name, ...words].map(quoted).join(' ')
+  if (!isAnalysis(asked)) return line(asked.kind, wordsOf(asked))
+  const form = analysisCommand(asked, folders)
+  return form && [...(form.before ? [form.before] : []), line(form.name, form.words)].join('\n')
 }
 
 // --- Internal helpers ---
 
-function wordsOf(asked: ReproduceRequest): string[] {
+type RunOrSweep = Exclude<ReproduceRequest, AnalysisRequest>
+
+const RUNS_AND_SWEEPS: readonly string[] = ['run', 'scan', 'ablate', 'patch', 'path', 'attribute']
+
+function isAnalysis(asked: ReproduceRequest): asked is AnalysisRequest {
+  return !RUNS_AND_SWEEPS.includes(asked.kind)
+}
+
+function wordsOf(asked: RunOrSweep): string[] {
   switch (asked.kind) {
     case 'run':
       return [asked.request.model, ...promptWords(asked.request.prompt), ...editWords(asked.request)]
@@ -47,23 +55,6 @@ function wordsOf(asked: ReproduceRequest): string[] {
     default:
       return attributeWords(asked.request)
   }
-}
-
-/** `--name value`, or nothing. */
-function option(name: string, value: string | number | undefined): string[] {
-  return value === undefined ? [] : [`--${name}`, String(value)]
-}
-
-function promptWords(
-  prompt: PromptInput,
-  names: readonly [text: string, ids: string] = ['text', 'ids'],
-): string[] {
-  const { decoder } = prompt
-  return [
-    ...(prompt.ids ? option(names[1], prompt.ids.join(',')) : option(names[0], prompt.text ?? '')),
-    ...(decoder ? promptWords(decoder, ['decoder-text', 'decoder-ids']) : []),
-    ...(prompt.bos && prompt.bos !== 'auto' ? option('bos', prompt.bos) : []),
-  ]
 }
 
 /** Both prompts of a pair; the beginning-of-text rule is one for the command. */
@@ -136,12 +127,12 @@ function attributeWords(request: AttributeRequest): string[] {
   ]
 }
 
-function scriptOf(asked: ReproduceRequest, path: string): string {
-  const [name, lines] = callOf(asked)
+function scriptOf(asked: ReproduceRequest, folders: Folders): string {
+  const { imports, lines } = isAnalysis(asked) ? analysisScript(asked, folders) : callOf(asked)
   return [
-    `import { ${[name, 'openModel'].filter((one) => one !== '').join(', ')} } from 'headscope'`,
+    `import { ${[...imports, 'openModel'].join(', ')} } from 'headscope'`,
     '',
-    `const model = await openModel(${code(path)})`,
+    `const model = await openModel(${code(folders.path)})`,
     ...lines,
     'console.log(JSON.stringify(result, null, 2))',
     'await model.close()',
@@ -149,63 +140,49 @@ function scriptOf(asked: ReproduceRequest, path: string): string {
   ].join('\n')
 }
 
-/** The function that is imported, and the lines that call it. */
-function callOf(asked: ReproduceRequest): [string, string[]] {
+/** What is imported, and the lines that call it. */
+function callOf(asked: RunOrSweep): ScriptForm {
   switch (asked.kind) {
     case 'run': {
       const { prompt, edits = [] } = asked.request
       const own = prompt.decoder?.ids ? { decoderIds: [prompt.decoder.ids] } : {}
-      return [
-        '',
-        [
+      return {
+        imports: [],
+        lines: [
           `const prompt = ${encoded(prompt)}`,
           `const { items: result } = await model.run(prompt, ${code({ edits, ...own })})`,
         ],
-      ]
+      }
     }
     case 'scan': {
       const { model: _, ...options } = asked.request
-      return ['scanHeads', [`const result = await scanHeads(model, ${code(options)})`]]
+      return {
+        imports: ['scanHeads'],
+        lines: [`const result = await scanHeads(model, ${code(options)})`],
+      }
     }
     case 'ablate': {
       const { model: _m, prompt, reference, resume: _r, ...options } = asked.request
       const others = reference ? `, reference: [${reference.map(encoded).join(', ')}]` : ''
-      return [
-        'ablate',
-        [
+      return {
+        imports: ['ablate'],
+        lines: [
           `const prompt = ${encoded(prompt)}`,
           `const result = await ablate(model, prompt, { ${fields(options)}${others} })`,
         ],
-      ]
+      }
     }
     default: {
       const { model: _m, clean, corrupt, resume: _r, ...options } = asked.request
       const name = asked.kind === 'path' ? 'pathPatch' : asked.kind
-      return [
-        name,
-        [
+      return {
+        imports: [name],
+        lines: [
           `const clean = ${encoded(clean)}`,
           `const corrupt = ${encoded(corrupt)}`,
           `const result = await ${name}(model, clean, corrupt, { ${fields(options)} })`,
         ],
-      ]
+      }
     }
   }
-}
-
-function encoded({ text, ids, bos }: PromptInput): string {
-  if (ids) return code(ids)
-  return `model.encode(${code(text ?? '')}${bos ? `, { bos: ${code(bos)} }` : ''})`
-}
-
-function fields(options: object): string {
-  return Object.entries(options)
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name}: ${code(value)}`)
-    .join(', ')
-}
-
-/** JSON is an expression of TypeScript. */
-function code(value: unknown): string {
-  return JSON.stringify(value)
 }

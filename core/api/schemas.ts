@@ -140,11 +140,3 @@ export const attributeBody = z.strictObject({
   verify: z.int().min(1).max(100_000).optional(),
   gradDrop: z.boolean().optional(),
 })
-export const reproduceBody = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('run'), request: runBody }),
-  z.strictObject({ kind: z.literal('scan'), request: scanBody }),
-  z.strictObject({ kind: z.literal('ablate'), request: ablateBody }),
-  z.strictObject({ kind: z.literal('patch'), request: patchBody }),
-  z.strictObject({ kind: z.literal('path'), request: pathBody }),
-  z.strictObject({ kind: z.literal('attribute'), request: attributeBody }),
-])
