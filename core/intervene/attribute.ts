@@ -4,38 +4,34 @@
  * metric through a softmax that saturates, so for them the pattern is recomputed and multiplied by ∂metric/∂pattern
  * (AtP*). GradDrop averages |estimates| over passes in which one layer passes no gradient, so that effects that cancel
  * still show. An estimate is a filter, not a result: `verify` reruns the largest exactly.
+ *
+ * Exact runs are told as they come, the other estimates at the end. A resumed attribution makes its estimates again (a
+ * few passes; under GradDrop one more a layer) and goes on with the exact runs that it lacks.
  */
 import { HeadscopeError } from '../errors.ts'
 import { blockHook } from '../graph/hook-names.ts'
-import { decoderOf, type LayerSpec } from '../graph/model-spec.ts'
+import { decoderOf } from '../graph/model-spec.ts'
 import type { Tensor } from '../graph/tensor.ts'
 import { backward, type Gradients } from '../run/backward.ts'
-import { type Metric, metricValue, resolveMetric } from '../run/metrics.ts'
+import { type Metric, metricValue, type ResolvedMetric, resolveMetric } from '../run/metrics.ts'
 import type { Model } from '../run/model.ts'
 import { checkPrompts } from '../run/prompts.ts'
-import { keyEffects, queryEffects } from './attribute-softmax.ts'
+import {
+  type AttributionCell,
+  type AttributionSite,
+  estimates,
+  gradHooks,
+  LOCAL,
+  SOFTMAX,
+} from './attribute-estimates.ts'
 import { alignPrompts, captureRun, metricRows, requireCausal, sweepBase } from './base.ts'
 import { runSweep, type SweepCell } from './sweep.ts'
-import type { SweepOptions } from './types.ts'
+import type { SweepEstimate, SweepOptions } from './types.ts'
 
-export type AttributionSite = 'z' | 'mlp_out' | 'q' | 'k' | 'v'
-
-export interface AttributionCell {
-  readonly site: AttributionSite
-  readonly layer: number
-  /** Head (for k and v the key/value head); absent for MLPs. */
-  readonly head?: number
-  readonly pos: number
-  /** Estimated change of the metric from the corrupt run, towards the clean one. */
-  readonly estimate: number
-  /** Mean |estimate| under GradDrop. */
-  readonly dropped?: number
-  /** The same change, by an exact run. */
-  readonly exact?: number
-}
+export type { AttributionCell, AttributionSite }
 
 export interface AttributeOptions
-  extends Pick<SweepOptions<AttributionCell>, 'signal' | 'onProgress' | 'onCells' | 'mode'> {
+  extends Pick<SweepOptions<AttributionCell>, 'signal' | 'onProgress' | 'onCells' | 'known' | 'mode'> {
   readonly metric: Metric
   /** Default: z and mlp_out. */
   readonly sites?: readonly AttributionSite[]
@@ -44,6 +40,7 @@ export interface AttributeOptions
   readonly gradDrop?: boolean
   /** Bytes of intermediates that may be kept for the backward pass. */
   readonly saveBudget?: number
+  readonly onEstimate?: (estimate: SweepEstimate) => void
 }
 
 export interface Attributed {
@@ -73,7 +70,11 @@ export async function attribute(
   const engine = model.engine(options.mode)
   const layers = decoderOf(model.spec).layers
   const needed = new Set(layers.flatMap((_, layer) => sites.map((site) => blockHook(layer, LOCAL[site]))))
+  const started = performance.now()
   const { captured: source, state } = await captureRun(engine, clean, needed, options.signal)
+  options.onEstimate?.(
+    estimateAll(layers.length, clean.length, source, sites, options, (performance.now() - started) / 1000),
+  )
   const softmax = sites.some((site) => site === 'q' || site === 'k')
   const corruptBase = metric.kind === 'kl' ? await sweepBase(engine, corrupt, metric, options.signal) : null
   const gradientsOf = (drop: number | null) =>
@@ -92,9 +93,13 @@ export async function attribute(
   const gradients = await gradientsOf(null)
   let cells = estimates(model, sites, source, gradients)
   if (options.gradDrop) cells = await withGradDrop(model, sites, source, cells, gradientsOf, options)
-  const verified = options.verify ? await verifyLargest(model, corrupt, source, cells, options) : cells
+  const known = new Map((options.known ?? []).map((cell) => [cellPlace(cell), cell]))
+  const verified = options.verify
+    ? await verifyLargest(model, corrupt, source, cells, metric, known, options)
+    : cells
   const cleanRows = await metricRows(engine, state, metric)
-  options.onCells?.(verified)
+  const rest = verified.filter((cell) => cell.exact === undefined && !known.has(cellPlace(cell)))
+  if (rest.length > 0) options.onCells?.(rest)
   return {
     clean: metricValue(metric, cleanRows, corruptBase?.rows ?? null),
     corrupt: gradients.value,
@@ -105,90 +110,6 @@ export async function attribute(
 }
 
 // --- Internal helpers ---
-
-const LOCAL: Readonly<Record<AttributionSite, string>> = {
-  z: 'attn.hook_z',
-  mlp_out: 'hook_mlp_out',
-  q: 'attn.hook_rot_q',
-  k: 'attn.hook_rot_k',
-  v: 'attn.hook_v',
-}
-
-/** What the recomputed softmax reads of the corrupt run. */
-const SOFTMAX = ['attn.hook_rot_q', 'attn.hook_rot_k', 'attn.hook_attn_scores', 'attn.hook_pattern']
-
-function gradHooks(layers: number, sites: readonly AttributionSite[]): string[] {
-  const locals = new Set(
-    sites.map((site) => (site === 'q' || site === 'k' ? 'attn.hook_pattern' : LOCAL[site])),
-  )
-  return Array.from({ length: layers }, (_, layer) =>
-    [...locals].map((local) => blockHook(layer, local)),
-  ).flat()
-}
-
-function estimates(
-  model: Model,
-  sites: readonly AttributionSite[],
-  source: ReadonlyMap<string, Tensor>,
-  gradients: Gradients,
-): AttributionCell[] {
-  return decoderOf(model.spec).layers.flatMap((layer, index) =>
-    sites.flatMap((site) => {
-      const hook = blockHook(index, LOCAL[site])
-      const clean = source.get(hook)!
-      if (site === 'q' || site === 'k') return softmaxCells(site, index, layer, clean, gradients)
-      return linearCells(site, index, clean, gradients.captures.get(hook)!, gradients.grads.get(hook)!)
-    }),
-  )
-}
-
-/** (a_clean - a_corrupt) · ∂metric/∂a, per position and, where there is one, head. */
-function linearCells(
-  site: AttributionSite,
-  layer: number,
-  clean: Tensor,
-  corrupt: Tensor,
-  grad: Tensor,
-): AttributionCell[] {
-  const shape = clean.shape
-  const heads = shape.length === 4 ? shape[2]! : 1
-  const width = shape.at(-1)!
-  return Array.from({ length: shape[1]! * heads }, (_, row) => {
-    let estimate = 0
-    for (let i = row * width; i < (row + 1) * width; i++)
-      estimate += (clean.data[i]! - corrupt.data[i]!) * grad.data[i]!
-    const pos = Math.floor(row / heads)
-    return { site, layer, ...(shape.length === 4 ? { head: row % heads } : {}), pos, estimate }
-  })
-}
-
-function softmaxCells(
-  site: 'q' | 'k',
-  layer: number,
-  spec: LayerSpec,
-  clean: Tensor,
-  { captures, grads }: Gradients,
-): AttributionCell[] {
-  const of = (local: string) => captures.get(blockHook(layer, local))!
-  const run = {
-    q: of('attn.hook_rot_q').data,
-    k: of('attn.hook_rot_k').data,
-    scores: of('attn.hook_attn_scores').data,
-    pattern: of('attn.hook_pattern').data,
-    grad: grads.get(blockHook(layer, 'attn.hook_pattern'))!.data,
-  }
-  const length = clean.shape[1]!
-  const effects =
-    site === 'q' ? queryEffects(spec, length, run, clean.data) : keyEffects(spec, length, run, clean.data)
-  const heads = clean.shape[2]!
-  return Array.from(effects, (estimate, row) => ({
-    site,
-    layer,
-    head: row % heads,
-    pos: Math.floor(row / heads),
-    estimate,
-  }))
-}
 
 /** Mean |estimate| over passes in which each other layer, one at a time, passes no gradient. */
 async function withGradDrop(
@@ -216,22 +137,25 @@ async function withGradDrop(
   return cells.map((cell, i) => ({ ...cell, dropped: sums[i]! / Math.max(1, count - 1) }))
 }
 
-/** Exact runs of the places with the largest estimates. */
+/** Exact runs of the places with the largest estimates, but for those that are known. */
 async function verifyLargest(
   model: Model,
   corrupt: readonly number[],
   source: ReadonlyMap<string, Tensor>,
   cells: readonly AttributionCell[],
+  metric: ResolvedMetric,
+  known: ReadonlyMap<string, AttributionCell>,
   options: AttributeOptions,
 ): Promise<AttributionCell[]> {
   const size = (cell: AttributionCell) => Math.max(Math.abs(cell.estimate), cell.dropped ?? 0)
   const order = [...cells.keys()].sort((a, b) => size(cells[b]!) - size(cells[a]!)).slice(0, options.verify)
+  const exactOf = (cell: AttributionCell) => known.get(cellPlace(cell))?.exact
+  const todo = order.filter((index) => exactOf(cells[index]!) === undefined)
   const engine = model.engine(options.mode)
   const hooks = new Map(engine.hooks.map((hook) => [hook.name, hook]))
-  const metric = resolveMetric(options.metric, [corrupt], model.spec.dVocab, model.tokenizer)
   const base = await sweepBase(engine, corrupt, metric, options.signal)
-  const exact = new Map<number, number>()
-  const sweep = order.map((index): SweepCell<number> => {
+  const exact = new Map<number, AttributionCell>()
+  const sweep = todo.map((index): SweepCell<number> => {
     const { site, layer, head, pos } = cells[index]!
     const hook = hooks.get(blockHook(layer, LOCAL[site]))!
     const { data, shape } = source.get(hook.name)!
@@ -244,14 +168,57 @@ async function verifyLargest(
     sweep,
     metric,
     (results) => {
-      for (const { key, value } of results) exact.set(key, value - base.value)
+      const found = results.map(({ key, value }): AttributionCell => {
+        const cell = { ...cells[key]!, exact: value - base.value }
+        exact.set(key, cell)
+        return cell
+      })
       const seconds = (performance.now() - started) / 1000
       const left = (seconds / exact.size) * (sweep.length - exact.size)
-      options.onProgress?.({ done: exact.size, total: sweep.length, secondsLeft: left })
+      options.onProgress?.({
+        done: order.length - sweep.length + exact.size,
+        total: order.length,
+        secondsLeft: left,
+      })
+      options.onCells?.(found)
     },
     options.signal,
   )
-  return cells.map((cell, i) => (exact.has(i) ? { ...cell, exact: exact.get(i)! } : cell))
+  return cells.map((cell, i) => {
+    const before = exactOf(cell)
+    return exact.get(i) ?? (before === undefined ? cell : { ...cell, exact: before })
+  })
+}
+
+/** How a place is told from another. */
+function cellPlace({ site, layer, head, pos }: AttributionCell): string {
+  return `${site} ${layer} ${head ?? ''} ${pos}`
+}
+
+/** What it will cost: a backward pass is about three forwards; a restart is at most one. `forward`: seconds of one. */
+function estimateAll(
+  layers: number,
+  length: number,
+  source: ReadonlyMap<string, Tensor>,
+  sites: readonly AttributionSite[],
+  { verify = 0, gradDrop }: AttributeOptions,
+  forward: number,
+): SweepEstimate {
+  const tensors = [...source.values()]
+  const places = Array.from({ length: layers }, (_, layer) =>
+    sites.map((site) => {
+      const { shape } = source.get(blockHook(layer, LOCAL[site]))!
+      return shape[1]! * (shape.length === 4 ? shape[2]! : 1)
+    }),
+  ).flat()
+  const cells = places.reduce((sum, count) => sum + count, 0)
+  const forwards = 3 * (1 + (gradDrop ? layers : 0)) + Math.min(verify, cells)
+  return {
+    cells,
+    blockRows: forwards * layers * length,
+    baseBytes: tensors.reduce((sum, { data }) => sum + data.byteLength, 0),
+    seconds: forward * forwards,
+  }
 }
 
 /** Pearson correlation of estimate and exact. */

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Edit, type Model, openModel } from '../../core/index.ts'
-import { attribute } from '../../core/intervene/attribute.ts'
+import { type AttributionCell, attribute } from '../../core/intervene/attribute.ts'
 import { patch } from '../../core/intervene/patch.ts'
 import { type PathCell, pathPatch } from '../../core/intervene/path.ts'
 import { type Change, float64Model } from '../support/float64-forward.ts'
@@ -288,6 +288,46 @@ describe.each(['gpt2-prefixed', 'llama-gqa', 'gemma2-softcap', 'neox-parallel', 
       expect(result.trust).toMatchObject({ n: 12 })
       expect(result.corrupt).toBeCloseTo(patched.corrupt, 3)
       expect(result.clean).toBeCloseTo(patched.clean, 3)
+    })
+
+    test('exact runs come first, are not repeated, and equal single runs for every metric', async () => {
+      const CORRUPT = CLEAN.map((id, pos) => (pos === 2 ? 12 : id))
+      for (const asked of [metric, { kind: 'loss' } as const]) {
+        const options = { metric: asked, sites: ['z', 'mlp_out'] as const, verify: 9 }
+        const parts: AttributionCell[] = []
+        let planned = 0
+        const whole = await attribute(model, CLEAN, CORRUPT, {
+          ...options,
+          onCells: (more) => parts.push(...more),
+          onEstimate: ({ cells }) => {
+            planned = cells
+          },
+        })
+        expect(parts).toHaveLength(planned)
+        expect(whole.cells).toHaveLength(planned)
+        expect(parts.slice(0, 9).every(({ exact }) => exact !== undefined)).toBe(true)
+        const patched = await patch(model, CLEAN, CORRUPT, {
+          site: 'mlp_out',
+          by: 'layer,pos',
+          metric: asked,
+        })
+        for (const cell of whole.cells.filter(
+          ({ site, exact }) => site === 'mlp_out' && exact !== undefined,
+        )) {
+          const same = patched.cells.find(({ layer, pos }) => layer === cell.layer && pos === cell.pos)!
+          expect(cell.exact!).toBeCloseTo(same.value! - patched.corrupt, 3)
+        }
+        const known = parts.slice(0, 4).map((cell) => ({ ...cell, exact: 77 }))
+        const again: AttributionCell[] = []
+        const resumed = await attribute(model, CLEAN, CORRUPT, {
+          ...options,
+          known,
+          onCells: (more) => again.push(...more),
+        })
+        expect(again).toHaveLength(planned - 4)
+        expect(again.filter(({ exact }) => exact !== undefined)).toHaveLength(5)
+        expect(resumed.cells.filter(({ exact }) => exact === 77)).toHaveLength(4)
+      }
     })
 
     test('GradDrop is no smaller than a share of the estimate, and the same on recomputed values', async () => {
