@@ -49,7 +49,7 @@ export {
   residualGeometry,
   residualStream,
 } from './analysis/residual-geometry.ts'
-export { type ScanOptions, scanHeads } from './analysis/scan.ts'
+export { isScanOf, type ScanOptions, scanHeads } from './analysis/scan.ts'
 export { SCORES } from './analysis/scores/index.ts'
 export type { AnyScore } from './analysis/scores/score.ts'
 export { findSpans, type SpanHead, type SpanItem, type SpanOptions, type Spans } from './analysis/spans.ts'
@@ -102,7 +102,14 @@ export {
   type PatchSite,
   patch,
 } from './intervene/patch.ts'
-export { type PathCell, type PathOptions, type PathPatched, pathPatch } from './intervene/path.ts'
+export {
+  type PathCell,
+  type PathOptions,
+  type PathPatched,
+  type PathPlan,
+  pathPatch,
+} from './intervene/path.ts'
+export { type PathEdge, reaches, readReceiver, readSender } from './intervene/path-names.ts'
 export { SPAN_EFFECT, type SpanEffect, type SpanEffectOptions, spanEffects } from './intervene/span-effect.ts'
 export type * from './intervene/types.ts'
 export * from './plan/index.ts'

@@ -118,6 +118,28 @@ export async function scanHeads(model: Model, options: ScanOptions = {}): Promis
   }
 }
 
+/**
+ * Whether a scan that was made before is what these options would give: the same drawn sequences, and every score that
+ * is asked for. Scores of texts are never: a scan does not say which texts it read.
+ */
+export function isScanOf(scan: ScanResult, model: Model, options: ScanOptions): boolean {
+  const { settings } = scan
+  const asked = settingsOf(model, options)
+  const names = scoresNamed(options.scores ?? DEFAULT_SCORES)
+  return (
+    options.sequences === undefined &&
+    options.prompts === undefined &&
+    settings.length === asked.length &&
+    settings.batch === asked.batch &&
+    settings.seed === asked.seed &&
+    settings.bos === asked.bos &&
+    names.every((score) => {
+      if (score.kind === 'pattern' && score.sequences === 'text') return false
+      return score.kind === 'model' ? scan.ofModel?.[score.name] : settings.scores.includes(score.name)
+    })
+  )
+}
+
 // --- Internal helpers ---
 
 function settingsOf(model: Model, options: ScanOptions) {

@@ -6,6 +6,7 @@ import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { HeadscopeError } from '../errors.ts'
 import { aboutRoutes } from './about.ts'
+import { analysesRoutes } from './analyses.ts'
 import type { ApiDeps } from './deps.ts'
 import { exchangeRoutes, importJobsRoutes } from './exchange.ts'
 import { experimentsRoutes, reproduceRoutes } from './experiments.ts'
@@ -59,6 +60,7 @@ export function createApp(deps: ApiDeps) {
     .route('/api/exchange', exchangeRoutes(deps))
     .route('/api/jobs', importJobsRoutes(deps))
     .route('/api/experiments', experimentsRoutes(deps))
+    .route('/api/analyses', analysesRoutes(deps))
     .route('/api/reproduce', reproduceRoutes(deps))
     .route('/api/jobs', jobsRoutes(deps))
     .route('/api/predict', predictRoutes(deps))

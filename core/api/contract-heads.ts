@@ -16,16 +16,23 @@ export interface ScoreInfo {
   readonly kind: 'pattern' | 'weights' | 'runs' | 'model'
 }
 
+/** What the workspace keeps of an analysis: GET /api/analyses/:id gives it again. */
+export interface Kept {
+  readonly experiment: number
+}
+
 /** POST /api/jobs/spans: A B … A → B places of texts. Job result: SpansReply. */
 export interface SpansRequest {
   readonly model: string
   readonly prompts: readonly PromptInput[]
   readonly hit?: 'strongest' | 'weight'
   readonly threshold?: number
-  /** Ablate the best heads and compare losses with matched controls. */
+  /** Ablate heads and compare losses with matched controls. */
   readonly check?: boolean
+  /** Those that are ablated; default: the three with the highest rate. */
+  readonly heads?: readonly { readonly layer: number; readonly head: number }[]
 }
-export interface SpansReply extends Spans {
+export interface SpansReply extends Spans, Kept {
   /** Tokens of each window. */
   readonly tokens: readonly (readonly TokenView[])[]
   readonly causal: readonly SpanEffect[] | null
@@ -49,9 +56,11 @@ export interface CorpusRequest {
   readonly key?: TokenChoice
   readonly store?: boolean
 }
-export interface CorpusReply {
+export interface CorpusReply extends Kept {
   readonly heads: readonly CorpusHead[]
+  /** Tokens of the windows that some head's examples are in, by window; the others are empty. */
   readonly tokens: readonly (readonly TokenView[])[]
+  /** Runs that hold the windows; equal windows share one. */
   readonly runs: readonly number[]
 }
 
@@ -78,7 +87,7 @@ export interface RelationRequest {
     readonly distractor: number
   }[]
 }
-export type RelationReply = RelationReport
+export type RelationReply = RelationReport & Kept
 
 /** POST /api/jobs/compare: two checkpoints on the same prompts. Job result: CompareReply. */
 export interface CompareRequest {
@@ -93,7 +102,7 @@ export interface CompareRequest {
   /** Also the report, as the text of an HTML file. */
   readonly report?: boolean
 }
-export interface CompareReply extends Comparison {
+export interface CompareReply extends Comparison, Kept {
   readonly a: string
   readonly b: string
   /** Tokens of the compared prompts, in A's words. */
@@ -111,7 +120,7 @@ export interface SeriesRequest {
   readonly seed?: number
   readonly threshold?: number
 }
-export type SeriesReply = Series
+export type SeriesReply = Series & Kept
 
 /** POST /api/heads/difference: one head's pattern in two checkpoints, row by row [query, key]. */
 export interface DifferenceRequest {

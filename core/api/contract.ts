@@ -17,6 +17,7 @@ import type { Edit, Prediction, Provenance } from '../run/types.ts'
 import type * as Heads from './contract-heads.ts'
 import type * as Inside from './contract-inside.ts'
 
+export type * from './contract-analyses.ts'
 export type * from './contract-heads.ts'
 export type * from './contract-inside.ts'
 
@@ -255,7 +256,6 @@ export interface RunDetail extends StoredRun {
  * GET /api/runs/:id/residual?hook=         octet-stream f32 [pos, d_model]
  */
 
-/** GET /api/runs/:id/induction: A B … A places of this prompt, and what every head does there. */
 /**
  * GET /api/runs/:id/value-norms?layer=&kind=value|output: what turns a stored pattern into a value-weighted one,
  * computed from the run's checkpoint, tokens and edits. A[q, k] · norms[head][k] is the value-weighted pattern.
@@ -268,6 +268,7 @@ export interface ValueNormsReply {
   readonly norms: readonly (readonly (number | null)[])[]
 }
 
+/** GET /api/runs/:id/induction: A B … A places of this prompt, and what every head does there. */
 export interface InductionView {
   /** query: the later A; target: the earlier B; source: the earlier A. */
   readonly pairs: readonly { readonly query: number; readonly source: number; readonly target: number }[]

@@ -21,6 +21,7 @@ import type {
   SpansRequest,
   SummaryReply,
   SummaryRequest,
+  SweepNews,
 } from './contract.ts'
 import type { ApiDeps } from './deps.ts'
 import { body } from './http.ts'
@@ -114,8 +115,12 @@ export function headJobsRoutes({ catalogue, compute, jobs }: ApiDeps) {
       const request = c.req.valid('json')
       const folder = catalogue.folder(request.model)
       const members = catalogue.series(folder)
-      const job = jobs.start(`scanning the series of ${basename(folder)}`, (options) =>
-        compute.call('series', { ...request, members }, options),
+      const job = jobs.start(`scanning the series of ${basename(folder)}`, ({ tell, ...options }) =>
+        compute.call(
+          'series',
+          { ...request, model: folder, members },
+          { ...options, onNews: (news) => tell(news as SweepNews) },
+        ),
       )
       return c.json<JobStarted>({ job })
     })

@@ -10,6 +10,7 @@ const tokens = z.union([
   z.strictObject({ words: z.array(z.string().max(200)).min(1).max(10_000) }),
   z.strictObject({ ids: z.array(z.int().min(0)).min(1).max(1_000_000) }),
 ])
+const headPlace = { layer: z.int().min(0), head: z.int().min(0) }
 
 export const spansBody = z.strictObject({
   model,
@@ -17,6 +18,7 @@ export const spansBody = z.strictObject({
   hit: z.enum(['strongest', 'weight']).optional(),
   threshold: z.number().min(0).max(1).optional(),
   check: z.boolean().optional(),
+  heads: z.array(z.strictObject(headPlace)).min(1).max(1000).optional(),
 })
 export const corpusBody = z.strictObject({
   model,
@@ -70,7 +72,6 @@ export const seriesBody = z.strictObject({
   seed: seed.optional(),
   threshold: z.number().optional(),
 })
-const headPlace = { layer: z.int().min(0), head: z.int().min(0) }
 export const differenceBody = z.strictObject({ a: model, b: model, prompt, ...headPlace })
 export const summaryBody = z.strictObject({
   model,

@@ -9,8 +9,18 @@ import { bytesPerWeight, rowLength, rowStart } from '../store/codec.ts'
 import type { ExperimentRow } from '../store/experiments.ts'
 import { closeQueries, query } from '../store/sql.ts'
 import type { PatternBytes, RunSummary, StoredItem } from '../store/types.ts'
+import { ANALYSIS_KINDS, type AnalysisRecord, replyFrom } from './analysis-record.ts'
 import type { ExperimentPlan } from './compute/experiments.ts'
-import type { ExperimentKind, ExperimentSummary, SpecSummary, StoredRun } from './contract.ts'
+import type { AnalysisPlan } from './compute/keep-analysis.ts'
+import type {
+  AnalysisDetail,
+  AnalysisKind,
+  AnalysisSummary,
+  ExperimentKind,
+  ExperimentSummary,
+  SpecSummary,
+  StoredRun,
+} from './contract.ts'
 import type { WorkspaceExperiment, WorkspaceReads } from './workspace.ts'
 
 /** Opens an existing workspace for reading. Throws not-found or bad-store. */
@@ -75,6 +85,23 @@ export function openWorkspace(path: string): WorkspaceReads {
         result: found.result,
       } as WorkspaceExperiment
     },
+    analyses: () => store.listExperiments(ANALYSIS_KINDS).map(analysisSummary),
+    analysis(id) {
+      const found = store.experiment(id)
+      const kind = ANALYSIS_KINDS.find((one) => one === found.kind)
+      if (!kind)
+        throw new HeadscopeError(
+          'not-found',
+          `Experiment ${id} is a ${found.kind}, not an analysis of texts, a comparison or a series.`,
+        )
+      const plan = found.plan as AnalysisPlan
+      const record = { cells: found.cellList, result: found.result as AnalysisRecord['result'] }
+      return {
+        ...analysisSummary(found),
+        ...plan,
+        reply: replyFrom(kind, id, record),
+      } as AnalysisDetail
+    },
     use: () => ({ path, ...store.use() }),
     sql: (text, signal) => query(path, text, signal ? { signal } : {}),
     close() {
@@ -89,6 +116,10 @@ const KINDS: readonly ExperimentKind[] = ['ablate', 'patch', 'path', 'attribute'
 function experimentSummary(row: ExperimentRow): ExperimentSummary {
   const { id, kind, model, modelName, created, cells, done, complete } = row
   return { id, kind: kind as ExperimentKind, model, modelName, created, cells, done, complete }
+}
+
+function analysisSummary({ id, kind, model, modelName, name, created }: ExperimentRow): AnalysisSummary {
+  return { id, kind: kind as AnalysisKind, model, modelName, title: name ?? kind, created }
 }
 
 function summary({ contentHash: _, items: __, ...run }: RunSummary): StoredRun {

@@ -2,6 +2,8 @@
 import type { Prediction } from '../run/types.ts'
 import type { EdgeQuery, EdgeSearch } from '../store/types.ts'
 import type {
+  AnalysisDetail,
+  AnalysisSummary,
   ExperimentDetail,
   ExperimentSummary,
   RunDetail,
@@ -41,6 +43,9 @@ export interface WorkspaceReads {
   /** Stored sweeps, newest first; `model` is the folder. */
   experiments(): ExperimentSummary[]
   experiment(id: number): WorkspaceExperiment
+  /** Finished analyses, newest first; models are folders. */
+  analyses(): AnalysisSummary[]
+  analysis(id: number): AnalysisDetail
   /** What the workspace holds and costs. */
   use(): StoreReply
   sql(text: string, signal?: AbortSignal): Promise<SqlReply>

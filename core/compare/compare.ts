@@ -3,30 +3,16 @@
  * pattern distance per head, KL of the predictions per position, which heads moved, and matches by behaviour. Cost:
  * one forward of each model per prompt and per sequence; memory: both models' patterns and logits of a few prompts.
  */
-import { meanScore } from '../analysis/bootstrap.ts'
-import { type ScanOptions, scanHeads } from '../analysis/scan.ts'
-import { noScore } from '../analysis/scores/score.ts'
-import { randomRepeats } from '../analysis/sequences.ts'
-import type { HeadScores } from '../analysis/types.ts'
 import type { Progress } from '../checkpoint/types.ts'
 import { HeadscopeError } from '../errors.ts'
 import { decoderOf, type ModelSpec } from '../graph/model-spec.ts'
-import type { Tensor } from '../graph/tensor.ts'
 import type { Model } from '../run/model.ts'
-import { bestAssignment } from './assignment.ts'
-import { clearBeyond } from './noise.ts'
-import { keepPatterns, rowDistance } from './patterns.ts'
-import { divergence } from './predictions.ts'
-import type {
-  ComparedHead,
-  Comparison,
-  Delta,
-  HeadMatch,
-  PredictionComparison,
-  PromptPrediction,
-  VocabularyDifference,
-} from './types.ts'
-import { compareVocabularies, sharedIds } from './vocabulary.ts'
+import { headsOf, movedOf } from './deltas.ts'
+import { overPrompts } from './over-prompts.ts'
+import type { ComparedIds } from './predictions.ts'
+import { bothScans } from './shared-scan.ts'
+import type { Comparison } from './types.ts'
+import { compareVocabularies, sameMeaning } from './vocabulary.ts'
 
 /** A prompt as each of the two reads it; equal ids are compared. */
 export interface ComparedPrompt {
@@ -45,11 +31,6 @@ export interface CompareOptions {
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: Progress) => void
 }
-
-/** Bytes of logits and patterns of one model that are held at once. */
-const BUDGET = 128 * 1024 * 1024
-/** Prompts and tokens by which heads are matched. */
-const MATCHED = { prompts: 4, tokens: 96 } as const
 
 export const COMPARE = {
   deltas:
@@ -87,11 +68,13 @@ export async function compare(
       `The two have different shapes (${shapeOf(a.spec)} and ${shapeOf(b.spec)}), so heads are matched by behaviour, not by index.`,
     )
 
-  const usable = prompts.filter((prompt) => equalIds(prompt) && prompt.a.every((id) => id < b.spec.dVocab))
+  const same = sameMeaning(a, b)
+  const usable = prompts.filter((prompt) => equalIds(prompt) && prompt.a.every((id) => same[id] === 1))
   if (usable.length < prompts.length)
     warnings.add(
-      `${prompts.length - usable.length} of ${prompts.length} prompts are other ids for the two tokenizers; they are left out of patterns and predictions.`,
+      `${prompts.length - usable.length} of ${prompts.length} prompts are other tokens for the two models; they are left out of patterns and predictions.`,
     )
+  const over = comparedIds(same)
   const units = (options.batch ?? 32) * 2 + usable.length * 2
   const started = performance.now()
   const report = (done: number) => {
@@ -107,7 +90,7 @@ export async function compare(
     a,
     b,
     usable.map((prompt) => prompt.a),
-    { sameShape, match: asMatched, vocabulary, seed, signal: options.signal },
+    { sameShape, match: asMatched, over, why: over ? null : NOTHING_SHARED, seed, signal: options.signal },
     (done) => report((options.batch ?? 32) * 2 + done),
   )
   for (const warning of along.warnings) warnings.add(warning)
@@ -140,285 +123,12 @@ function equalIds({ a, b }: ComparedPrompt): boolean {
   return a.length === b.length && a.every((id, i) => id === b[i])
 }
 
-interface BothScans {
-  readonly a: readonly HeadScores[]
-  readonly b: readonly HeadScores[]
-  readonly definitions: Readonly<Record<string, string>>
-  readonly names: readonly string[]
-  /** Values by `layer head score`, one a sequence. */
-  readonly valuesA: ReadonlyMap<string, readonly number[]>
-  readonly valuesB: ReadonlyMap<string, readonly number[]>
-  readonly warnings: readonly string[]
-}
+const NOTHING_SHARED =
+  'the two vocabularies share fewer than two tokens, so there are no distributions over the same tokens'
 
-/** A tokenizer of which these ids are never drawn. */
-function withSpecial(tokenizer: Model['tokenizer'], specialIds: ReadonlySet<number>): Model['tokenizer'] {
-  return tokenizer ? { ...tokenizer, specialIds } : null
-}
-
-/** Both models scanned on the same sequences, or a sentence why not. */
-async function bothScans(
-  a: Model,
-  b: Model,
-  vocabulary: VocabularyDifference,
-  options: CompareOptions,
-  report: (done: number) => void,
-): Promise<BothScans | string> {
-  const { length = 48, batch = 32, seed = 1 } = options
-  const shared = vocabulary.same ? null : new Set(sharedIds(a, b))
-  if (shared && shared.size < length)
-    return `Scores are not compared: a sequence of ${length} different tokens needs as many that both vocabularies share, and there are ${shared.size}.`
-  const bosId = a.tokenizer?.bosId ?? null
-  const sameBos = !b.tokenizer || bosId === b.tokenizer.bosId
-  const bos = options.bos ?? ((a.tokenizer?.addsBos ?? false) && sameBos)
-  const special = new Set([...(a.tokenizer?.specialIds ?? []), ...(b.tokenizer?.specialIds ?? [])])
-  if (shared) for (let id = 0; id < a.spec.dVocab; id++) if (!shared.has(id)) special.add(id)
-  const source = {
-    spec: a.spec,
-    tokenizer: withSpecial(a.tokenizer ?? b.tokenizer, special),
-  }
-  const sequences = randomRepeats(source, { length, batch, seed, bos }).ids
-  const scan = async (model: Model, before: number) => {
-    const values = new Map<string, readonly number[]>()
-    const settings: ScanOptions = {
-      sequences,
-      ...(options.scores ? { scores: options.scores } : {}),
-      ...(options.signal ? { signal: options.signal } : {}),
-      onValues: (score, layer, head, list) => values.set(`${layer} ${head} ${score}`, list),
-      onProgress: ({ done, total }) => report(before + (batch * done) / total),
-    }
-    return { result: await scanHeads(model, settings), values }
-  }
-  const inA = await scan(a, 0)
-  const inB = await scan(b, batch)
-  return {
-    a: inA.result.heads,
-    b: inB.result.heads,
-    definitions: inA.result.definitions,
-    names: inA.result.settings.scores,
-    valuesA: inA.values,
-    valuesB: inB.values,
-    warnings: [...inA.result.warnings, ...inB.result.warnings],
-  }
-}
-
-/** Patterns and predictions of both, a few prompts at a time. */
-async function overPrompts(
-  a: Model,
-  b: Model,
-  prompts: readonly (readonly number[])[],
-  how: {
-    readonly sameShape: boolean
-    readonly match: boolean
-    readonly vocabulary: VocabularyDifference
-    readonly seed: number
-    readonly signal: AbortSignal | undefined
-  },
-  report: (done: number) => void,
-) {
-  const layersA = decoderOf(a.spec).layers
-  const layersB = decoderOf(b.spec).layers
-  const distances = layersA.map(({ nHeads }) => Array.from({ length: nHeads }, () => [] as number[]))
-  const size = Math.min(...how.vocabulary.sizes)
-  const shared = how.vocabulary.same || how.vocabulary.examples.every(({ id }) => id >= size)
-  const klProblem = shared
-    ? null
-    : 'the two vocabularies give ids different meanings, so the distributions are not over the same tokens'
-  const perPrompt: PromptPrediction[] = []
-  const similar = layersA.flatMap(({ nHeads }) =>
-    Array.from(
-      { length: nHeads },
-      () => new Float64Array(layersB.reduce((sum, layer) => sum + layer.nHeads, 0)),
-    ),
-  )
-  let matched = 0
-  const warnings = new Set<string>()
-  const perToken = (model: Model, length: number) =>
-    4 *
-    (model.spec.dVocab + decoderOf(model.spec).layers.reduce((sum, layer) => sum + layer.nHeads, 0) * length)
-  for (let first = 0; first < prompts.length; ) {
-    const batch: (readonly number[])[] = []
-    for (let i = first; i < prompts.length; i++) {
-      const longest = Math.max(...batch.map((ids) => ids.length), prompts[i]!.length)
-      const bytes = (batch.length + 1) * longest * Math.max(perToken(a, longest), perToken(b, longest))
-      if (batch.length > 0 && bytes > BUDGET) break
-      batch.push(prompts[i]!)
-    }
-    const keep = { logits: klProblem === null, signal: how.signal }
-    const inA = await keepPatterns(a, batch, keep)
-    report(2 * first + batch.length)
-    const inB = await keepPatterns(b, batch, keep)
-    for (const warning of [...inA.warnings, ...inB.warnings]) warnings.add(warning)
-    batch.forEach((ids, item) => {
-      if (how.sameShape)
-        distances.forEach((heads, layer) => {
-          heads.forEach((list, head) => {
-            const place = { item, headA: head, headB: head, length: ids.length }
-            list.push(rowDistance(inA.patterns[layer]!, inB.patterns[layer]!, place))
-          })
-        })
-      if (inA.logits && inB.logits) perPrompt.push(predictionOf(inA.logits, inB.logits, item, ids, size))
-      if (how.match && matched < MATCHED.prompts) {
-        matched++
-        addSimilarity(similar, inA.patterns, inB.patterns, item, Math.min(ids.length, MATCHED.tokens))
-      }
-    })
-    first += batch.length
-    report(2 * first)
-  }
-  return {
-    distances,
-    prediction: predictionSummary(perPrompt, klProblem, size, how.seed),
-    matches: how.match && matched > 0 ? matchesOf(a, b, similar, matched) : null,
-    warnings: [...warnings],
-  }
-}
-
-function predictionOf(
-  a: Tensor,
-  b: Tensor,
-  item: number,
-  ids: readonly number[],
-  size: number,
-): PromptPrediction {
-  const row = (tensor: Tensor, pos: number) => {
-    const [, rows, vocab] = tensor.shape as [number, number, number]
-    const from = (item * rows + pos) * vocab
-    return tensor.data.subarray(from, from + vocab)
-  }
-  const each = ids.map((_, pos) => divergence(row(a, pos), row(b, pos), size))
-  return { ids, kl: each.map(({ kl }) => kl), top1_equal: each.map(({ equal }) => equal) }
-}
-
-function predictionSummary(
-  prompts: readonly PromptPrediction[],
-  problem: string | null,
-  vocabulary: number,
-  seed: number,
-): PredictionComparison {
-  const all = prompts.flatMap(({ kl }) => kl)
-  const positions = all.length
-  const nothing = { kl_interval: null, positions, vocabulary, prompts }
-  if (problem) return { kl: null, top1_agreement: null, ...nothing, why: problem }
-  if (positions === 0)
-    return { kl: null, top1_agreement: null, ...nothing, why: 'no prompt is the same ids for both models' }
-  const equal = prompts.flatMap(({ top1_equal }) => top1_equal).filter(Boolean).length
-  if (all.some((kl) => kl === null))
-    return {
-      kl: null,
-      top1_agreement: equal / positions,
-      ...nothing,
-      why: 'some logit is not a finite number',
-    }
-  const mean = (list: readonly (number | null)[]) =>
-    (list as number[]).reduce((x, y) => x + y, 0) / list.length
-  const { low, high } = meanScore(
-    prompts.map(({ kl }) => mean(kl)),
-    positions,
-    seed,
-  )
-  return {
-    ...nothing,
-    kl: mean(all),
-    kl_interval: low === null || high === null ? null : { low, high },
-    top1_agreement: equal / positions,
-  }
-}
-
-/** Adds 1 − distance of every head of A to every head of B on one prompt. */
-function addSimilarity(
-  similar: readonly Float64Array[],
-  a: readonly Tensor[],
-  b: readonly Tensor[],
-  item: number,
-  length: number,
-): void {
-  let i = 0
-  for (const inA of a)
-    for (let headA = 0; headA < inA.shape[1]!; headA++, i++) {
-      let j = 0
-      for (const inB of b)
-        for (let headB = 0; headB < inB.shape[1]!; headB++, j++)
-          similar[i]![j]! += 1 - rowDistance(inA, inB, { item, headA, headB, length })
-    }
-}
-
-function matchesOf(a: Model, b: Model, similar: readonly Float64Array[], prompts: number): HeadMatch[] {
-  const places = (model: Model) =>
-    decoderOf(model.spec).layers.flatMap(({ nHeads }, layer) =>
-      Array.from({ length: nHeads }, (_, head) => ({ layer, head })),
-    )
-  const [ofA, ofB] = [places(a), places(b)]
-  const columns = bestAssignment(similar.map((row) => [...row]))
-  return columns
-    .flatMap((column, row) =>
-      column === -1 ? [] : [{ a: ofA[row]!, b: ofB[column]!, similarity: similar[row]![column]! / prompts }],
-    )
-    .sort((x, y) => y.similarity - x.similarity)
-}
-
-function headsOf(
-  spec: ModelSpec,
-  scans: BothScans | string,
-  distances: readonly (readonly (readonly number[])[])[],
-  seed: number,
-  prompts: number,
-): ComparedHead[] {
-  const layers = decoderOf(spec).layers
-  const heads = layers.reduce((sum, { nHeads }) => sum + nHeads, 0)
-  const tests = typeof scans === 'string' ? 1 : heads * scans.names.length
-  return layers.flatMap(({ nHeads }, layer) =>
-    Array.from({ length: nHeads }, (_, head): ComparedHead => {
-      const list = distances[layer]![head]!
-      const distance = meanScore(list, list.length, seed)
-      const { low, high } = distance
-      return {
-        layer,
-        head,
-        deltas: typeof scans === 'string' ? {} : deltasOf(scans, layer, head, tests, seed),
-        pattern_distance: distance.value,
-        pattern_interval: low === null || high === null ? null : { low, high },
-        ...(prompts === 0 ? { why: 'no prompt is the same ids for both models' } : {}),
-      }
-    }),
-  )
-}
-
-function deltasOf(
-  scans: BothScans,
-  layer: number,
-  head: number,
-  tests: number,
-  seed: number,
-): Record<string, Delta> {
-  const find = (list: readonly HeadScores[]) =>
-    list.find((one) => one.layer === layer && one.head === head)!.scores
-  const [inA, inB] = [find(scans.a), find(scans.b)]
-  return Object.fromEntries(
-    scans.names.map((name): [string, Delta] => {
-      const [scoreA, scoreB] = [inA[name]!, inB[name]!]
-      const missing = scoreA.value === null ? scoreA : scoreB.value === null ? scoreB : null
-      if (missing) return [name, { ...noScore(missing.why ?? 'the score does not exist'), clear: false }]
-      const key = `${layer} ${head} ${name}`
-      const [valuesA, valuesB] = [scans.valuesA.get(key), scans.valuesB.get(key)]
-      if (!valuesA || !valuesB || valuesA.length !== valuesB.length) {
-        const value = scoreB.value! - scoreA.value!
-        const why = 'no interval: this score has no value per sequence'
-        return [name, { value, n: 0, rows: 0, low: null, high: null, why, clear: false }]
-      }
-      const differences = valuesB.map((value, i) => value - valuesA[i]!)
-      return [name, { ...meanScore(differences, scoreB.rows, seed), clear: clearBeyond(differences, tests) }]
-    }),
-  )
-}
-
-function movedOf(heads: readonly ComparedHead[]): Comparison['moved'] {
-  return heads
-    .flatMap(({ layer, head, deltas }) => {
-      const clear = Object.entries(deltas)
-        .filter(([, delta]) => delta.clear && delta.value !== null)
-        .sort(([, x], [, y]) => Math.abs(y.value!) - Math.abs(x.value!))[0]
-      return clear ? [{ layer, head, score: clear[0], delta: clear[1].value! }] : []
-    })
-    .sort((x, y) => Math.abs(y.delta) - Math.abs(x.delta))
+/** All ids of the smaller vocabulary, or those of them that mean the same; null where that is no distribution. */
+function comparedIds(same: Uint8Array): ComparedIds | null {
+  const only = Int32Array.from([...same.keys()].filter((id) => same[id] === 1))
+  if (only.length === same.length) return { size: same.length, only: null }
+  return only.length < 2 ? null : { size: only.length, only }
 }

@@ -22,5 +22,6 @@ export {
   type Invariant,
   invariantsOf,
   WEIGHTS,
+  type WeightComparison,
   type WeightDistance,
 } from './weights.ts'

@@ -13,6 +13,8 @@ import { type Model, type OpenOptions, openModel } from '../run/model.ts'
 export interface SeriesStep extends SeriesMember {
   /** The number in its name (step512 → 512), or its index. */
   readonly step: number
+  /** Of its weights. */
+  readonly contentHash: string
   readonly heads: readonly HeadScores[]
   readonly loss: ScanResult['loss']
 }
@@ -62,8 +64,10 @@ export interface SeriesOptions extends Omit<ScanOptions, 'sequences' | 'prompts'
   readonly open?: OpenOptions
   /** Another way to open a member: for tests, and for a cache of open models. */
   readonly openMember?: (path: string) => Promise<Model>
-  /** Called after each member. */
-  readonly onStep?: (step: SeriesStep) => void
+  /** A scan of this member that was made before with these settings: it is not made again. */
+  readonly known?: (model: Model, contentHash: string) => ScanResult | null
+  /** Called after each member, while its model is open; the next one waits for it. */
+  readonly onStep?: (step: SeriesStep, model: Model, scan: ScanResult) => void | Promise<void>
   readonly onProgress?: (progress: Progress) => void
 }
 
@@ -91,15 +95,19 @@ export async function scanSeries(
     try {
       const model = await openMember(member.path)
       try {
-        const result = await scanHeads(model, {
-          ...scanOptions(options),
-          onProgress: ({ done, total }) => report(done / total),
-        })
+        const { hash: contentHash } = await model.contentHash()
+        const result =
+          options.known?.(model, contentHash) ??
+          (await scanHeads(model, {
+            ...scanOptions(options),
+            onProgress: ({ done, total }) => report(done / total),
+          }))
         first ??= result
-        const step = { ...member, step: numberOf(member.at, i), heads: result.heads, loss: result.loss }
+        const { heads, loss } = result
+        const step = { ...member, step: numberOf(member.at, i), contentHash, heads, loss }
         steps.push(step)
         for (const warning of result.warnings) warnings.add(`${member.at}: ${warning}`)
-        options.onStep?.(step)
+        await options.onStep?.(step, model, result)
       } finally {
         await model.close()
       }

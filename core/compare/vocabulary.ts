@@ -26,6 +26,13 @@ export function compareVocabularies(a: Party, b: Party): VocabularyDifference {
   return { same, sizes, different, examples, comparable }
 }
 
+/** By id: 1 where it stands for the same text in both; as long as the smaller vocabulary. */
+export function sameMeaning(a: Party, b: Party): Uint8Array {
+  const known = a.tokenizer !== null && b.tokenizer !== null
+  const size = Math.min(a.spec.dVocab, b.spec.dVocab)
+  return Uint8Array.from({ length: size }, (_, id) => Number(textOf(a, id, known) === textOf(b, id, known)))
+}
+
 /** Ordinary ids that stand for the same text in both. */
 export function sharedIds(a: Party, b: Party): number[] {
   const inB = new Set(ordinaryIds(b))
@@ -46,7 +53,7 @@ function whatRemains(a: Party, b: Party, different: number): string[] {
   return [
     `${different} token ids differ; ${shared} ordinary ids stand for the same text in both.`,
     ...(shared >= 2 ? ['Head scores are compared on random sequences of the shared tokens.'] : []),
-    'Patterns are compared on those prompts that both tokenizers cut into the same ids.',
-    'Predictions are compared over the ids that both models have, only where these stand for the same texts.',
+    'Patterns are compared on those prompts that both tokenizers cut into the same ids, of tokens that differ in neither.',
+    'Predictions are compared over the ids that stand for the same text in both, renormalised over these.',
   ]
 }

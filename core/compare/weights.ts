@@ -29,13 +29,19 @@ export interface ComparedWeights extends HeadPlace {
 export const WEIGHTS =
   'Cosine and relative Frobenius distance of W_V W_O (`ov`) and W_Q W_Kᵀ (`qk`) of the same head in both checkpoints, norm gains folded in, biases ignored. With rotary positions `qk` holds at offset 0; with norms on queries and keys it does not exist.'
 
-/** Throws `bad-request` for raw matrices, and for models of different shapes. */
+/** `heads` is null, with the reason, where the two have no maps of one space. */
+export interface WeightComparison {
+  readonly heads: readonly ComparedWeights[] | null
+  readonly why?: string
+}
+
+/** Throws `bad-request` for raw matrices. */
 export async function compareWeights(
   a: Model,
   b: Model,
   wanted: readonly string[],
   signal?: AbortSignal,
-): Promise<ComparedWeights[]> {
+): Promise<WeightComparison> {
   const kinds = invariantsOf(wanted)
   const [layersA, layersB] = [decoderOf(a.spec).layers, decoderOf(b.spec).layers]
   const alike =
@@ -43,10 +49,10 @@ export async function compareWeights(
     layersA.length === layersB.length &&
     layersA.every(({ nHeads }, l) => nHeads === layersB[l]!.nHeads)
   if (!alike)
-    throw new HeadscopeError(
-      'bad-request',
-      `${a.name} and ${b.name} have different shapes, so their heads’ maps are of different spaces; compare patterns and scores instead.`,
-    )
+    return {
+      heads: null,
+      why: `The weights of ${a.name} and ${b.name} are not compared: their shapes differ, so the maps of their heads act on different spaces; patterns, predictions and matched heads are compared.`,
+    }
   const heads: ComparedWeights[] = []
   for (const [layer, { nHeads, qkNorm }] of layersA.entries()) {
     const inA = await headWeights(a.engine(), layer)
@@ -67,7 +73,7 @@ export async function compareWeights(
       heads.push(entry)
     }
   }
-  return heads
+  return { heads }
 }
 
 /** The invariants with these names. Throws `bad-request` for anything that depends on a basis. */

@@ -7,6 +7,7 @@ import type Database from 'better-sqlite3'
 import type { HeadScores, ScanResult } from '../analysis/types.ts'
 import { HeadscopeError } from '../errors.ts'
 import type { Run } from '../run/types.ts'
+import { type CleanRun, cleanRuns } from './clean-runs.ts'
 import type { StoredDtype } from './codec.ts'
 import { type ConnectOptions, connect } from './connect.ts'
 import { type Experiments, experimentTable } from './experiments.ts'
@@ -41,6 +42,8 @@ export interface Store extends RunReads, Experiments {
   savePrompt(prompt: T.SequenceInput, tokenizerHash?: string): number
   /** Refused while a run uses it. */
   deletePrompt(id: number): void
+  /** Complete, unedited runs of single prompts on a checkpoint, with their patterns: these need not run again. */
+  cleanRuns(contentHash: string): CleanRun[]
   deleteRun(id: number): void
   /** Drops a run's captures and keeps its provenance, losses and predictions; the bytes freed. */
   keepScoresOnly(id: number): number
@@ -190,6 +193,7 @@ export function openStore(path: string, options: ConnectOptions = {}): Store {
     saveExperiment: (input) => writing(() => experiments.saveExperiment(input)),
     appendCells: (id, cells) => writing(() => experiments.appendCells(id, cells)),
     completeExperiment: (id, result) => writing(() => experiments.completeExperiment(id, result)),
+    keepExperiment: (input) => writing(() => experiments.keepExperiment(input)),
     listExperiments: (kinds) => guarded(path, () => experiments.listExperiments(kinds)),
     experiment: (id) => guarded(path, () => experiments.experiment(id)),
     deleteExperiment: (id) => writing(() => experiments.deleteExperiment(id)),
@@ -198,6 +202,7 @@ export function openStore(path: string, options: ConnectOptions = {}): Store {
     listPrompts: () => guarded(path, prompts.list),
     savePrompt: (prompt, tokenizerHash) =>
       writing(() => db.transaction(() => prompts.keep(prompt, tokenizerHash ?? null)).immediate()),
+    cleanRuns: (contentHash) => guarded(path, () => cleanRuns(db, contentHash)),
     deletePrompt: (id) => writing(() => deletePrompt(id)),
     deleteRun: (id) => writing(() => remove(id)),
     keepScoresOnly: (id) => writing(() => keepScoresOnly(db, id)),

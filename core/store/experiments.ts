@@ -1,7 +1,7 @@
 /**
- * Sweeps in the store, cell by cell. In: a checkpoint, a plan (what was asked, plain data) and cells as they come.
- * Out: the same later, also after a crash, so that known cells need not be computed again. Each append is one short
- * transaction; a cell is told from another by its key, and kept once.
+ * Sweeps and finished analyses in the store, cell by cell. In: a checkpoint, a plan (what was asked, plain data) and
+ * cells as they come, or all at once. Out: the same later, also after a crash, so that known cells need not be computed
+ * again. Each append is one short transaction; a cell is told from another by its key, and kept once.
  */
 import { createHash } from 'node:crypto'
 import type Database from 'better-sqlite3'
@@ -17,6 +17,14 @@ export interface ExperimentInput {
   /** Cells that the plan has. */
   readonly cells: number
   readonly name?: string
+}
+
+/** Work that is kept when it has ended. */
+export interface FinishedInput extends Omit<ExperimentInput, 'cells'> {
+  readonly cells: readonly CellInput[]
+  readonly result: unknown
+  /** Further checkpoints that it is about, beside `checkpoint`. */
+  readonly others?: readonly CheckpointInput[]
 }
 
 export interface CellInput {
@@ -53,6 +61,8 @@ export interface Experiments {
   appendCells(experiment: number, cells: readonly CellInput[]): void
   /** Sets the result and the complete flag. */
   completeExperiment(experiment: number, result: unknown): void
+  /** Keeps finished work whole, or not at all; its id. */
+  keepExperiment(input: FinishedInput): number
   /** Newest first, of these kinds. */
   listExperiments(kinds: readonly string[]): ExperimentRow[]
   experiment(id: number): StoredExperiment
@@ -69,19 +79,43 @@ export function experimentTable(db: Database.Database): Experiments {
      SELECT ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM experiment_cell WHERE experiment = ? AND key = ?)`,
   )
 
-  function saveExperiment({ kind, checkpoint, plan, cells, name }: ExperimentInput): number {
+  function begin({ kind, checkpoint, plan, cells, name }: ExperimentInput): number {
     const json = JSON.stringify(plan)
     const hash = createHash('sha256').update(json).digest('hex')
+    const owner = keepCheckpoint(db, checkpoint)
+    const { lastInsertRowid } = db
+      .prepare(
+        `INSERT INTO experiment (kind, name, checkpoint, plan, plan_hash, cells, created, complete)
+         VALUES (?, ?, ?, ?, ?, ?, ?, 0)`,
+      )
+      .run(kind, name ?? null, owner, json, hash, cells, new Date().toISOString())
+    return Number(lastInsertRowid)
+  }
+
+  function append(experiment: number, cells: readonly CellInput[]): void {
+    let next = count.get(experiment)!
+    for (const { key, value } of cells)
+      next += insert.run(experiment, next, key, JSON.stringify(value), experiment, key).changes
+  }
+
+  function complete(experiment: number, result: unknown): void {
+    const update = db.prepare('UPDATE experiment SET result = ?, cells = ?, complete = 1 WHERE id = ?')
+    if (update.run(JSON.stringify(result), count.get(experiment)!, experiment).changes === 0)
+      throw missing(experiment)
+  }
+
+  function saveExperiment(input: ExperimentInput): number {
+    return db.transaction(() => begin(input)).immediate() as number
+  }
+
+  function keepExperiment({ cells, result, others = [], ...input }: FinishedInput): number {
     return db
       .transaction(() => {
-        const owner = keepCheckpoint(db, checkpoint)
-        const { lastInsertRowid } = db
-          .prepare(
-            `INSERT INTO experiment (kind, name, checkpoint, plan, plan_hash, cells, created, complete)
-             VALUES (?, ?, ?, ?, ?, ?, ?, 0)`,
-          )
-          .run(kind, name ?? null, owner, json, hash, cells, new Date().toISOString())
-        return Number(lastInsertRowid)
+        for (const other of others) keepCheckpoint(db, other)
+        const id = begin({ ...input, cells: cells.length })
+        append(id, cells)
+        complete(id, result)
+        return id
       })
       .immediate() as number
   }
@@ -89,22 +123,20 @@ export function experimentTable(db: Database.Database): Experiments {
   function appendCells(experiment: number, cells: readonly CellInput[]): void {
     db.transaction(() => {
       row(experiment)
-      let next = count.get(experiment)!
-      for (const { key, value } of cells)
-        next += insert.run(experiment, next, key, JSON.stringify(value), experiment, key).changes
+      append(experiment, cells)
     }).immediate()
   }
 
   function completeExperiment(experiment: number, result: unknown): void {
-    const update = db.prepare('UPDATE experiment SET result = ?, cells = ?, complete = 1 WHERE id = ?')
-    db.transaction(() => {
-      if (update.run(JSON.stringify(result), count.get(experiment)!, experiment).changes === 0)
-        throw missing(experiment)
-    }).immediate()
+    db.transaction(() => complete(experiment, result)).immediate()
   }
 
   function row(id: number): ExperimentRow & { plan: string; result: string | null } {
-    const found = db.prepare<[number], Raw>(`${SELECT} WHERE e.id = ?`).get(id)
+    const found = db
+      .prepare<[number], Raw & { plan: string; result: string | null }>(
+        `SELECT ${COLUMNS}, e.plan, e.result ${FROM} WHERE e.id = ?`,
+      )
+      .get(id)
     if (!found) throw missing(id)
     return { ...shaped(found), plan: found.plan, result: found.result }
   }
@@ -127,7 +159,7 @@ export function experimentTable(db: Database.Database): Experiments {
   function listExperiments(kinds: readonly string[]): ExperimentRow[] {
     const places = kinds.map(() => '?').join(', ')
     return db
-      .prepare<string[], Raw>(`${SELECT} WHERE e.kind IN (${places}) ORDER BY e.id DESC`)
+      .prepare<string[], Raw>(`SELECT ${COLUMNS} ${FROM} WHERE e.kind IN (${places}) ORDER BY e.id DESC`)
       .all(...kinds)
       .map(shaped)
   }
@@ -136,14 +168,23 @@ export function experimentTable(db: Database.Database): Experiments {
     if (db.prepare('DELETE FROM experiment WHERE id = ?').run(id).changes === 0) throw missing(id)
   }
 
-  return { saveExperiment, appendCells, completeExperiment, listExperiments, experiment, deleteExperiment }
+  return {
+    saveExperiment,
+    appendCells,
+    completeExperiment,
+    keepExperiment,
+    listExperiments,
+    experiment,
+    deleteExperiment,
+  }
 }
 
 // --- Internal helpers ---
 
-const SELECT = `SELECT e.id, e.kind, e.name, c.content_hash, c.path, c.name AS model_name, e.created, e.cells,
-  (SELECT count(*) FROM experiment_cell x WHERE x.experiment = e.id) AS done, e.complete, e.plan, e.result
-  FROM experiment e JOIN checkpoint c ON c.id = e.checkpoint`
+/** Without plan and result, which may be megabytes that a list does not show. */
+const COLUMNS = `e.id, e.kind, e.name, c.content_hash, c.path, c.name AS model_name, e.created, e.cells,
+  (SELECT count(*) FROM experiment_cell x WHERE x.experiment = e.id) AS done, e.complete`
+const FROM = 'FROM experiment e JOIN checkpoint c ON c.id = e.checkpoint'
 
 interface Raw {
   id: number
@@ -156,8 +197,6 @@ interface Raw {
   cells: number
   done: number
   complete: number
-  plan: string
-  result: string | null
 }
 
 function shaped(raw: Raw): ExperimentRow {

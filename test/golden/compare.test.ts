@@ -1,5 +1,5 @@
 /** Comparisons against independent values, on twins of one checkpoint, and what the bundled series shows. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -46,12 +46,12 @@ describe('random models', () => {
     expect(result.prediction.kl!).toBeCloseTo(known.kl, 4)
     expect(result.prediction.top1_agreement!).toBeCloseTo(known.top1_agreement, 12)
     expect(result.prediction.positions).toBe(87)
-    const weights = await compareWeights(a, b, ['ov', 'qk'])
+    const { heads: weights } = await compareWeights(a, b, ['ov', 'qk'])
     for (const { layer, head, pattern_distance: distance, deltas } of result.heads) {
       const name = `L${layer}H${head}`
       expect(distance!, name).toBeCloseTo(known.heads[name].pattern_distance, 5)
       expect(deltas.induction!.value!, name).toBeCloseTo(known.heads[name].induction, 5)
-      const maps = weights.find((one) => one.layer === layer && one.head === head)!
+      const maps = weights!.find((one) => one.layer === layer && one.head === head)!
       expect(maps.ov!.cosine!, name).toBeCloseTo(known.heads[name].ov, 4)
       expect(maps.qk!.cosine!, name).toBeCloseTo(known.heads[name].qk, 4)
     }
@@ -66,7 +66,10 @@ describe('random models', () => {
     expect(result.matches).toHaveLength(6)
     expect(new Set(result.matches!.map((match) => `${match.b.layer} ${match.b.head}`)).size).toBe(6)
     expect(result.warnings.join()).toMatch(/different shapes/)
-    await expect(compareWeights(a, b, ['ov'])).rejects.toThrow(/different shapes/)
+    expect(await compareWeights(a, b, ['ov'])).toMatchObject({
+      heads: null,
+      why: expect.stringMatching(/^The weights of .* are not compared: their shapes differ/),
+    })
   })
 
   test('a checkpoint and itself: identical, all zero, matched to itself, nothing moved', async () => {
@@ -82,7 +85,7 @@ describe('random models', () => {
       expect(to).toEqual(from)
       expect(similarity).toBe(1)
     }
-    for (const { ov } of await compareWeights(a, b, ['ov'])) expect(ov!.cosine!).toBeCloseTo(1, 10)
+    for (const { ov } of (await compareWeights(a, b, ['ov'])).heads!) expect(ov!.cosine!).toBeCloseTo(1, 10)
   })
 
   test.each(['q', 'W_K', 'w_v', 'o'])('raw %s is refused: it depends on the basis', async (name) => {
@@ -117,6 +120,46 @@ describe('twins and bundled checkpoints', () => {
       why: expect.stringMatching(/same tokens|same ids|meaning/),
     })
     expect(result.warnings.join(' ')).toMatch(/token ids differ/)
+  })
+
+  test('one token that means something else: predictions are compared over the others, renormalised', async () => {
+    const folder = join(ROOT, 'models', 'induction-2l')
+    const other = mkdtempSync(join(tmpdir(), 'headscope-vocabulary-'))
+    try {
+      for (const name of ['config.json', 'model.safetensors', 'tokenizer_config.json'])
+        copyFileSync(join(folder, 'checkpoints', 'step832', name), join(other, name))
+      const tokenizer = JSON.parse(readFileSync(join(folder, 'tokenizer.json'), 'utf8'))
+      const [word, id] = Object.entries<number>(tokenizer.model.vocab).at(-1)!
+      delete tokenizer.model.vocab[word]
+      tokenizer.model.vocab[`${word}x`] = id
+      tokenizer.model.merges.pop() // the one that made it
+      writeFileSync(join(other, 'tokenizer.json'), JSON.stringify(tokenizer))
+      const [a, b] = [await open(folder), await open(other)]
+      const ids = a.encode('The queen spoke to the king.')
+      expect(ids).not.toContain(id)
+      const both = [{ a: ids, b: ids }]
+      const result = await compare(a, b, [...both, { a: [0, id], b: [0, id] }], { batch: 5 })
+      expect(result.vocabulary).toMatchObject({ same: false, different: 1, examples: [{ id }] })
+      expect(result.warnings.join(' ')).toMatch(/1 of 2 prompts are other tokens/)
+      const logits = async (model: Model) =>
+        (await model.run(ids, { capture: ['logits'] })).get('logits').data
+      const [x, y] = [await logits(a), await logits(b)]
+      const size = a.spec.dVocab
+      let sum = 0
+      for (let pos = 0; pos < ids.length; pos++) {
+        const logProbs = (all: Float32Array) => {
+          const row = [...all.slice(pos * size, (pos + 1) * size)].filter((_, other) => other !== id)
+          const total = Math.log(row.reduce((t, value) => t + Math.exp(value), 0))
+          return row.map((value) => value - total)
+        }
+        const [p, q] = [logProbs(x), logProbs(y)]
+        sum += p.reduce((t, value, i) => t + Math.exp(value) * (value - q[i]!), 0)
+      }
+      expect(result.prediction.kl!).toBeCloseTo(sum / ids.length, 5)
+      expect(result.prediction.vocabulary).toBe(size - 1)
+    } finally {
+      rmSync(other, { recursive: true })
+    }
   })
 
   test('one head’s signed difference is B − A, and rows sum to 0', async () => {

@@ -1,33 +1,19 @@
 /**
  * What the compute worker does about heads and comparisons. In: the messages of contract-heads.ts with folders in
- * place of names. Out: plain data. Models come from the worker's cache, so that two questions share one.
+ * place of names. Out: plain data, kept in the workspace where it is an analysis. Models come from the worker's cache,
+ * so that two questions share one.
  */
-import type { TokenView } from '../../checkpoint/types.ts'
 import type { ReportModel } from '../../compare/report.ts'
 import { HeadscopeError } from '../../errors.ts'
 import { blockHook } from '../../graph/hook-names.ts'
 import type * as headscope from '../../index.ts'
-import type {
-  CompareReply,
-  CompareRequest,
-  CorpusReply,
-  CorpusRequest,
-  DifferenceReply,
-  DifferenceRequest,
-  PromptInput,
-  RelationRequest,
-  SeriesReply,
-  SeriesRequest,
-  SpansReply,
-  SpansRequest,
-  SummaryReply,
-  SummaryRequest,
-  TokenChoice,
-} from '../contract.ts'
+import type * as T from '../contract.ts'
 import type { Engine } from './engine.ts'
+import { analysed, keepAnalysis } from './keep-analysis.ts'
 import type { ModelCache } from './model-cache.ts'
+import { idsOf, view } from './prompt-input.ts'
 import type { Call } from './rpc.ts'
-import { storedCaptures } from './stored-run.ts'
+import { type CorpusWindow, corpusWindows, storeWindows } from './store-windows.ts'
 import type { WorkspaceWrites } from './workspace-writes.ts'
 
 /** The analyses as core/index.ts has them. */
@@ -47,6 +33,7 @@ export type HeadAnalyses = Pick<
   | 'patternDifference'
   | 'reportHtml'
   | 'scanSeries'
+  | 'isScanOf'
   | 'rollout'
   | 'flow'
   | 'ROLLOUT'
@@ -59,7 +46,10 @@ export interface HeadMethodDeps {
   readonly models: ModelCache<Model>
   readonly version: string
   readonly engine: Pick<Engine<Model>, 'summary' | 'provenance'>
-  readonly workspace: Pick<WorkspaceWrites, 'storeRun'>
+  readonly workspace: Pick<
+    WorkspaceWrites,
+    'storeRun' | 'storeScan' | 'latestScan' | 'cleanRuns' | 'experiments'
+  >
 }
 
 /** Flow costs a maximum flow per position: longer prompts take minutes. */
@@ -67,54 +57,79 @@ const LONGEST_FLOW = 128
 
 /** Makes the table. */
 export function createHeadMethods({ analyses, models, version, engine, workspace }: HeadMethodDeps) {
+  /** A reply with its number. */
+  async function kept<K extends T.AnalysisKind>(
+    kind: K,
+    read: readonly [Model, ...Model[]],
+    request: T.Analyses[K]['request'],
+    reply: Omit<T.Analyses[K]['reply'], 'experiment'>,
+  ): Promise<T.Analyses[K]['reply']> {
+    const [first, ...others] = read
+    const facts = [await analysed(first), ...(await Promise.all(others.map(analysed)))] as const
+    const experiment = keepAnalysis(workspace.experiments, kind, facts, request, reply)
+    return { ...reply, experiment } as T.Analyses[K]['reply']
+  }
+
   return {
-    spans: ({ model, prompts, check, ...settings }: SpansRequest, call: Call): Promise<SpansReply> =>
-      models.use(model, async (opened) => {
+    spans: (request: T.SpansRequest, call: Call): Promise<T.SpansReply> =>
+      models.use(request.model, async (opened) => {
+        const { model: _, prompts, check, heads, ...settings } = request
         const options = { signal: call.signal, onProgress: call.progress }
-        const found = await analyses.findSpans(opened, idsOfAll(opened, prompts), { ...settings, ...options })
-        return {
+        const ids = prompts.map((prompt) => idsOf(opened, prompt))
+        const found = await analyses.findSpans(opened, ids, { ...settings, ...options })
+        const ablated = { ...options, ...(heads ? { heads } : {}) }
+        return kept('spans', [opened], request, {
           ...found,
           tokens: found.windows.map(({ ids }) => view(opened, ids)),
-          causal: check ? await analyses.spanEffects(opened, found, options) : null,
-        }
+          causal: check ? await analyses.spanEffects(opened, found, ablated) : null,
+        })
       }),
 
-    corpus: ({ model, prompts, keep, query, key, store }: CorpusRequest, call: Call): Promise<CorpusReply> =>
-      models.use(model, async (opened) => {
-        const windows = idsOfAll(opened, prompts).flatMap((ids) => analyses.windowsOf(opened, ids))
-        const heads = await analyses.headsOverCorpus(opened, windows, {
-          ...(keep === undefined ? {} : { keep }),
-          ...(query ? { query: chosen(opened, query) } : {}),
-          ...(key ? { key: chosen(opened, key) } : {}),
-          signal: call.signal,
-          onProgress: call.progress,
-        })
-        const runs = store ? await storePrompts(opened, windows, call) : []
-        return { heads, tokens: windows.map((ids) => view(opened, ids)), runs }
+    corpus: (request: T.CorpusRequest, call: Call): Promise<T.CorpusReply> =>
+      models.use(request.model, async (opened) => {
+        const { prompts, keep, query, key, store } = request
+        const windows = corpusWindows(opened, prompts, analyses.windowsOf)
+        const heads = await analyses.headsOverCorpus(
+          opened,
+          windows.map(({ ids }) => ids),
+          {
+            ...(keep === undefined ? {} : { keep }),
+            ...(query ? { query: chosen(opened, query) } : {}),
+            ...(key ? { key: chosen(opened, key) } : {}),
+            signal: call.signal,
+            onProgress: call.progress,
+          },
+        )
+        const runs = store ? await storeWindows(opened, windows, { engine, workspace, call }) : []
+        const shown = new Set(heads.flatMap((head) => [...head.edges, ...head.texts].map((e) => e.prompt)))
+        const tokens = windows.map(({ ids }: CorpusWindow, w) => (shown.has(w) ? view(opened, ids) : []))
+        return kept('corpus', [opened], request, { heads, tokens, runs })
       }),
 
     /** Ids of a class of tokens, and the hash by which stored runs name this checkpoint. */
-    tokenIds: ({ model, choices }: { model: string; choices: readonly TokenChoice[] }) =>
+    tokenIds: ({ model, choices }: { model: string; choices: readonly T.TokenChoice[] }) =>
       models.use(model, async (opened) => ({
         ids: choices.map((choice) => [...chosen(opened, choice)]),
         hash: (await opened.contentHash()).hash,
       })),
 
-    relation: ({ model, template, triples }: RelationRequest, call: Call) =>
-      models.use(model, (opened) =>
-        analyses.relationProbe(
-          opened,
-          triples
-            ? triples.map(({ prompt, ...places }) => ({ ids: idsOf(opened, prompt), ...places }))
-            : analyses.relationTriples(opened, template ?? analyses.RELATION_EXAMPLE),
-          { signal: call.signal, onProgress: call.progress },
-        ),
-      ),
+    relation: (request: T.RelationRequest, call: Call): Promise<T.RelationReply> =>
+      models.use(request.model, async (opened) => {
+        const { template, triples } = request
+        const asked = triples
+          ? triples.map(({ prompt, ...places }) => ({ ids: idsOf(opened, prompt), ...places }))
+          : analyses.relationTriples(opened, template ?? analyses.RELATION_EXAMPLE)
+        const options = { signal: call.signal, onProgress: call.progress }
+        return kept('relation', [opened], request, await analyses.relationProbe(opened, asked, options))
+      }),
 
-    compare: (request: CompareRequest & { names: readonly [string, string] }, call: Call) =>
+    compare: (
+      { names, ...request }: T.CompareRequest & { names: readonly [string, string] },
+      call: Call,
+    ): Promise<T.CompareReply> =>
       models.use(request.a, (a) =>
-        models.use(request.b, async (b): Promise<CompareReply> => {
-          const { scores, batch, seed, match, names } = request
+        models.use(request.b, async (b) => {
+          const { scores, batch, seed, match } = request
           const maps = request.weights ? analyses.invariantsOf(request.weights) : null
           // Without a tokenizer of its own B reads A's ids.
           const reader = b.tokenizer ? b : a
@@ -128,7 +143,10 @@ export function createHeadMethods({ analyses, models, version, engine, workspace
             onProgress: call.progress,
           })
           const tokens = comparison.prediction.prompts.map(({ ids }) => view(a, ids))
-          const weights = maps ? await analyses.compareWeights(a, b, maps, call.signal) : null
+          const inWeights = maps ? await analyses.compareWeights(a, b, maps, call.signal) : null
+          const weights = inWeights?.heads ?? null
+          const warnings = [...comparison.warnings, ...(inWeights?.why ? [inWeights.why] : [])]
+          const whole = { ...comparison, warnings }
           const about = async (model: Model, name: string): Promise<ReportModel> => ({
             name,
             path: model.path,
@@ -140,40 +158,45 @@ export function createHeadMethods({ analyses, models, version, engine, workspace
                 headscope: version,
                 created: new Date().toISOString(),
                 a: await about(a, names[0]),
-                comparisons: [{ b: await about(b, names[1]), comparison, tokens, pictures: [] }],
+                comparisons: [{ b: await about(b, names[1]), comparison: whole, tokens, pictures: [] }],
               })
             : null
-          return { ...comparison, a: names[0], b: names[1], tokens, weights, report }
+          const reply = { ...whole, a: names[0], b: names[1], tokens, weights, report }
+          return kept('compare', [a, b], request, reply)
         }),
       ),
 
-    series: (
-      {
-        members,
-        threshold,
-        scores,
-        length,
-        batch,
-        seed,
-      }: SeriesRequest & {
-        members: readonly { at: string; path: string }[]
-      },
+    series: async (
+      { members, ...request }: T.SeriesRequest & { members: readonly { at: string; path: string }[] },
       call: Call,
-    ): Promise<SeriesReply> =>
-      analyses.scanSeries(members, {
+    ): Promise<T.SeriesReply> => {
+      const { model: _, threshold, ...settings } = request
+      const read: Awaited<ReturnType<typeof analysed>>[] = []
+      const found = await analyses.scanSeries(members, {
+        ...settings,
         ...(threshold === undefined ? {} : { threshold }),
-        ...(scores ? { scores } : {}),
-        ...(length === undefined ? {} : { length }),
-        ...(batch === undefined ? {} : { batch }),
-        ...(seed === undefined ? {} : { seed }),
         signal: call.signal,
         onProgress: call.progress,
-      }),
+        known: (opened, hash) => {
+          const scan = workspace.latestScan(hash)
+          return scan && analyses.isScanOf(scan, opened, settings) ? scan : null
+        },
+        onStep: async (step, opened, scan) => {
+          read.push(await analysed(opened))
+          // A scan that came from the workspace has its number there.
+          if (!('id' in scan)) await workspace.storeScan(opened, engine.summary(opened), scan)
+          call.tell({ type: 'cells', cells: [step] })
+        },
+      })
+      const [last, ...before] = read.reverse() as [(typeof read)[number], ...typeof read]
+      const experiment = keepAnalysis(workspace.experiments, 'series', [last, ...before], request, found)
+      return { ...found, experiment }
+    },
 
     difference: (
-      { a, b, prompt, layer, head }: DifferenceRequest,
+      { a, b, prompt, layer, head }: T.DifferenceRequest,
       { signal }: Call,
-    ): Promise<DifferenceReply> =>
+    ): Promise<T.DifferenceReply> =>
       models.use(a, (inA) =>
         models.use(b, async (inB) => {
           const ids = idsOf(inA, prompt)
@@ -188,9 +211,9 @@ export function createHeadMethods({ analyses, models, version, engine, workspace
       ),
 
     summary: (
-      { model, prompt, kind, pos = -1, without_first = false }: SummaryRequest,
+      { model, prompt, kind, pos = -1, without_first = false }: T.SummaryRequest,
       { signal }: Call,
-    ): Promise<SummaryReply> =>
+    ): Promise<T.SummaryReply> =>
       models.use(model, async (opened) => {
         const ids = idsOf(opened, prompt)
         if (kind === 'flow' && ids.length > LONGEST_FLOW)
@@ -218,47 +241,8 @@ export function createHeadMethods({ analyses, models, version, engine, workspace
       }),
   }
 
-  /** Runs prompts with their patterns and stores them; the numbers of the runs. */
-  async function storePrompts(
-    model: Model,
-    prompts: readonly (readonly number[])[],
-    { signal }: Call,
-  ): Promise<number[]> {
-    const capture = storedCaptures(engine.summary(model), model.hooks)
-    const runs: number[] = []
-    for (const ids of prompts) {
-      const plan = {
-        provenance: engine.provenance(model, capture, []),
-        spec: engine.summary(model),
-        items: [{ ids, text: model.tokenizer?.decode(ids) ?? null, tokens: view(model, ids) }],
-      }
-      runs.push(
-        await workspace.storeRun(model, plan, (onCapture) => model.run(ids, { capture, signal, onCapture })),
-      )
-    }
-    return runs
-  }
-
-  function chosen(model: Model, choice: TokenChoice): Set<number> {
+  function chosen(model: Model, choice: T.TokenChoice): Set<number> {
     if ('ids' in choice) return new Set(choice.ids)
     return analyses.tokenClass(model, 'class' in choice ? choice.class : choice.words)
   }
-}
-
-// --- Internal helpers ---
-
-function idsOfAll(model: Model, prompts: readonly PromptInput[]): number[][] {
-  return prompts.map((prompt) => idsOf(model, prompt))
-}
-
-function idsOf(model: Model, { text, ids, bos }: PromptInput): number[] {
-  const found = ids ? [...ids] : model.encode(text ?? '', bos ? { bos } : {})
-  if (found.length > 0) return found
-  throw new HeadscopeError('bad-prompt', 'The prompt is empty: type at least one token.')
-}
-
-/** Token views; without a tokenizer a token is its number. */
-function view(model: Model, ids: readonly number[]): TokenView[] {
-  if (model.tokenizer) return model.tokenizer.view(ids)
-  return ids.map((id) => ({ id, text: String(id), special: false, group: null }))
 }

@@ -6,8 +6,9 @@ import type { Model } from '../../run/model.ts'
 import type { PromptInput, TokenGiven } from '../contract.ts'
 
 /** Token ids of a prompt. Throws `bad-prompt` for an empty one. */
-export function idsOf(model: Model, { text, ids, bos }: PromptInput): number[] {
-  const found = ids ? [...ids] : model.encode(text ?? '', bos ? { bos } : {})
+export function idsOf(model: Model, { text, ids, bos, specials }: PromptInput): number[] {
+  const how = { ...(bos ? { bos } : {}), ...(specials ? { specials } : {}) }
+  const found = ids ? [...ids] : model.encode(text ?? '', how)
   if (found.length > 0) return found
   throw new HeadscopeError('bad-prompt', 'The prompt is empty: type at least one token.')
 }

@@ -30,6 +30,10 @@ export interface WorkspaceWrites {
     compute: (onCapture: NonNullable<RunOptions['onCapture']>) => Promise<Run>,
   ): Promise<number>
   storeScan(model: EngineModel, spec: SpecSummary, result: ScanResult): Promise<void>
+  /** The newest scan of the checkpoint with these weights, or null. */
+  readonly latestScan: Store['latestScan']
+  /** Runs that need not be made again. */
+  readonly cleanRuns: Store['cleanRuns']
   deleteRun(run: number): void
   /** Drops a run's captures; the bytes freed. */
   keepScoresOnly(run: number): number
@@ -64,6 +68,8 @@ export function workspaceWrites(store: Store): WorkspaceWrites {
       const { hash: contentHash } = await model.contentHash()
       store.saveScan({ contentHash, path: model.path, name: model.name, family: spec.family, spec }, result)
     },
+    latestScan: (contentHash) => store.latestScan(contentHash),
+    cleanRuns: (contentHash) => store.cleanRuns(contentHash),
     experiments: store,
     deleteRun: (run) => store.deleteRun(run),
     keepScoresOnly: (run) => store.keepScoresOnly(run),

@@ -78,7 +78,8 @@ export const compare = command({
               onProgress: call.progress(label),
             })
             const facts = await modelFacts(b, chosen)
-            const weights = maps ? await core.compareWeights(a, b, maps, signal) : null
+            const inWeights = maps ? await core.compareWeights(a, b, maps, signal) : null
+            const weights = inWeights?.heads ?? null
             const pictures =
               values.report === undefined
                 ? []
@@ -86,7 +87,11 @@ export const compare = command({
             results.push({
               title: titleOf(chosen, true),
               facts: facts.model,
-              warnings: [...facts.warnings, ...comparison.warnings],
+              warnings: [
+                ...facts.warnings,
+                ...comparison.warnings,
+                ...(inWeights?.why ? [inWeights.why] : []),
+              ],
               comparison,
               weights,
               pictures,

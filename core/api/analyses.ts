@@ -1,0 +1,32 @@
+/**
+ * Finished analyses of the workspace. GET /api/analyses lists them, GET /api/analyses/:id gives one again without
+ * computing, DELETE removes one.
+ */
+import { Hono } from 'hono'
+import type { AnalysisDetail, AnalysisSummary } from './contract.ts'
+import type { ApiDeps } from './deps.ts'
+import { idOf } from './http.ts'
+
+export function analysesRoutes({ catalogue, workspace, compute }: ApiDeps) {
+  return new Hono()
+    .get('/', (c) =>
+      c.json<AnalysisSummary[]>(
+        workspace.analyses().map((one) => ({ ...one, model: catalogue.nameOf(one.model) })),
+      ),
+    )
+    .get('/:id', (c) => {
+      const found = workspace.analysis(idOf(c.req.param('id'), 'analysis'))
+      const { request } = found
+      const named = 'a' in request ? { a: catalogue.nameOf(request.a), b: catalogue.nameOf(request.b) } : null
+      const model = catalogue.nameOf(found.model)
+      return c.json<AnalysisDetail>({
+        ...found,
+        model,
+        request: { ...request, ...(named ?? { model }) },
+      } as AnalysisDetail)
+    })
+    .delete('/:id', async (c) => {
+      await compute.call('deleteExperiment', { id: idOf(c.req.param('id'), 'analysis') })
+      return c.json({ ok: true })
+    })
+}
