@@ -3,7 +3,8 @@
  * computing, DELETE removes one.
  */
 import { Hono } from 'hono'
-import type { AnalysisDetail, AnalysisSummary } from './contract.ts'
+import type { Catalogue } from './catalogue.ts'
+import type { AnalysisDetail, AnalysisSummary, SeriesReply } from './contract.ts'
 import type { ApiDeps } from './deps.ts'
 import { idOf } from './http.ts'
 
@@ -23,10 +24,20 @@ export function analysesRoutes({ catalogue, workspace, compute }: ApiDeps) {
         ...found,
         model,
         request: { ...request, ...(named ?? { model }) },
+        reply: found.kind === 'series' ? seriesNamed(catalogue, found.reply) : found.reply,
       } as AnalysisDetail)
     })
     .delete('/:id', async (c) => {
       await compute.call('deleteExperiment', { id: idOf(c.req.param('id'), 'analysis') })
       return c.json({ ok: true })
     })
+}
+
+/** A series with the names of its members in place of folders. */
+export function seriesNamed({ nameOf }: Pick<Catalogue, 'nameOf'>, reply: SeriesReply): SeriesReply {
+  return {
+    ...reply,
+    steps: reply.steps.map((step) => ({ ...step, path: nameOf(step.path) })),
+    broken: reply.broken.map((member) => ({ ...member, path: nameOf(member.path) })),
+  }
 }

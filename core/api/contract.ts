@@ -85,6 +85,7 @@ export interface StoreReply {
   readonly runs: number
   readonly scans: number
   readonly experiments: number
+  readonly analyses: number
   readonly prompts: number
   readonly checkpoints: number
 }

@@ -7,6 +7,7 @@ import { Hono } from 'hono'
 import { RELATION_EXAMPLE } from '../analysis/relation-example.ts'
 import { SCORES } from '../analysis/scores/index.ts'
 import { TOKEN_CLASSES } from '../analysis/token-classes.ts'
+import { seriesNamed } from './analyses.ts'
 import type {
   CompareRequest,
   CorpusRequest,
@@ -17,11 +18,11 @@ import type {
   ScoreInfo,
   SearchReply,
   SearchRequest,
+  SeriesReply,
   SeriesRequest,
   SpansRequest,
   SummaryReply,
   SummaryRequest,
-  SweepNews,
 } from './contract.ts'
 import type { ApiDeps } from './deps.ts'
 import { body } from './http.ts'
@@ -114,14 +115,18 @@ export function headJobsRoutes({ catalogue, compute, jobs }: ApiDeps) {
     .post('/series', body<SeriesRequest>(seriesBody), (c) => {
       const request = c.req.valid('json')
       const folder = catalogue.folder(request.model)
-      const members = catalogue.series(folder)
-      const job = jobs.start(`scanning the series of ${basename(folder)}`, ({ tell, ...options }) =>
-        compute.call(
-          'series',
-          { ...request, model: folder, members },
-          { ...options, onNews: (news) => tell(news as SweepNews) },
-        ),
-      )
+      const members = catalogue.series(folder).map(({ at, path }) => ({ at, path: catalogue.folder(path) }))
+      const job = jobs.start(`scanning the series of ${basename(folder)}`, async ({ tell, ...options }) => {
+        const asked = { ...request, model: folder, members }
+        const onNews = (news: unknown) => {
+          const { cells } = news as { cells: readonly SeriesReply['steps'][number][] }
+          tell({
+            type: 'cells',
+            cells: cells.map((step) => ({ ...step, path: catalogue.nameOf(step.path) })),
+          })
+        }
+        return seriesNamed(catalogue, await compute.call('series', asked, { ...options, onNews }))
+      })
       return c.json<JobStarted>({ job })
     })
 }

@@ -10,7 +10,8 @@ import { noScore } from '../analysis/scores/score.ts'
 import type { Spans } from '../analysis/spans.ts'
 import type { Score } from '../analysis/types.ts'
 import type { Progress } from '../checkpoint/types.ts'
-import { blockHook } from '../graph/hook-names.ts'
+import { HeadscopeError } from '../errors.ts'
+import { blockHook, headName } from '../graph/hook-names.ts'
 import type { Model } from '../run/model.ts'
 
 export interface HeadAt {
@@ -42,7 +43,7 @@ export interface SpanEffect extends HeadAt {
 export const SPAN_EFFECT =
   'The head’s output z is set to zero. `second`: mean change of the next-token loss (nats, positive: the head helped) at queries q whose text goes on with B. `control`: the same at positions of the same window whose token has no earlier copy, matched one to one by the nearest unedited loss. `effect`: their difference, pair by pair. Means are over windows, with a bootstrap interval over them. Zeroing takes a head off its distribution, and other heads may make up for it.'
 
-/** Ablates heads on the places of `spans`. */
+/** Ablates heads on the places of `spans`. Throws `bad-request` for a head that the model does not have. */
 export async function spanEffects(
   model: Model,
   spans: Pick<Spans, 'windows' | 'heads'>,
@@ -54,13 +55,18 @@ export async function spanEffects(
     .filter(({ rate }) => rate.value !== null)
     .sort((a, b) => b.rate.value! - a.rate.value!)
   const chosen = options.heads ?? ranked.slice(0, 3)
+  const missing = chosen.find((one) => !spans.heads.some((head) => key(head) === key(one)))
+  if (missing)
+    throw new HeadscopeError(
+      'bad-request',
+      `${model.name} has no head ${headName(missing.layer, missing.head)}, so it cannot be ablated; choose one of the heads that were looked at.`,
+    )
   const beside = (of: HeadAt) =>
     ranked
       .filter(({ layer, head }) => layer === of.layer && head !== of.head)
       .slice(-others || ranked.length)
       .reverse()
   const wanted = new Map<string, HeadAt>()
-  const key = ({ layer, head }: HeadAt) => `${layer} ${head}`
   for (const head of chosen) for (const one of [head, ...beside(head)]) wanted.set(key(one), one)
 
   const total = (1 + wanted.size) * windows.length
@@ -145,6 +151,10 @@ export function matched(
 }
 
 // --- Internal helpers ---
+
+function key({ layer, head }: HeadAt): string {
+  return `${layer} ${head}`
+}
 
 /** Mean change of each window that has pairs. */
 function changesOf(

@@ -15,9 +15,13 @@ export interface StoreUse {
   readonly scans: number
   /** Sweeps of interventions, and shares of plans. */
   readonly experiments: number
+  /** Finished analyses: places in texts, examples of heads, relation probes, comparisons, series. */
+  readonly analyses: number
   readonly prompts: number
   readonly checkpoints: number
 }
+
+const ANALYSES = "'spans', 'corpus', 'relation', 'compare', 'series'"
 
 /** Sizes and counts. */
 export function storeUse(db: Database.Database, path: string): StoreUse {
@@ -29,7 +33,8 @@ export function storeUse(db: Database.Database, path: string): StoreUse {
     free: pragma('freelist_count') * pragma('page_size'),
     runs: number('SELECT count(*) FROM run WHERE complete = 1'),
     scans: number("SELECT count(*) FROM experiment WHERE kind = 'scan'"),
-    experiments: number("SELECT count(*) FROM experiment WHERE kind <> 'scan'"),
+    experiments: number(`SELECT count(*) FROM experiment WHERE kind NOT IN ('scan', ${ANALYSES})`),
+    analyses: number(`SELECT count(*) FROM experiment WHERE kind IN (${ANALYSES})`),
     prompts: number('SELECT count(*) FROM prompt'),
     checkpoints: number('SELECT count(*) FROM checkpoint'),
   }

@@ -78,6 +78,8 @@ export async function startBareApi() {
       residual: absent,
       newestScan: () => null,
       experiments: () => [],
+      analyses: () => [],
+      analysis: absent,
       experiment: absent,
       search: absent,
       use: absent,

@@ -3,6 +3,7 @@ import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type {
+  AnalysisDetail,
   CompareReply,
   CorpusReply,
   RelationReply,
@@ -23,6 +24,11 @@ beforeAll(async () => {
   ;({ client } = api)
 }, 30_000)
 afterAll(() => api.close(), 30_000)
+
+/** What the workspace gives back of an analysis, over HTTP. */
+async function stored(experiment: number): Promise<AnalysisDetail> {
+  return (await (await api.raw(`/api/analyses/${experiment}`)).json()) as AnalysisDetail
+}
 
 describe('heads', () => {
   it('every score has a definition, and a scan takes any of them', async () => {
@@ -56,6 +62,30 @@ describe('heads', () => {
     expect(best.layer).toBe(1)
     expect(best.rate.value!).toBeGreaterThan(0.8)
     expect(result.causal).toHaveLength(3)
+    const again = await stored(result.experiment)
+    expect(again.reply).toEqual(result)
+    expect(again).toMatchObject({
+      kind: 'spans',
+      model: MODEL,
+      title: 'induction in 1 text',
+      request: { model: MODEL, prompts: [{ text: TEXT }], check: true },
+      models: [{ name: 'induction-2l', contentHash: expect.stringMatching(/^[0-9a-f]{64}$/) }],
+      versions: { headscope: expect.any(String) },
+    })
+  }, 60_000)
+
+  it('the causal check ablates the heads that are asked for', async () => {
+    const heads = [{ layer: 0, head: 3 }]
+    const json = { model: MODEL, prompts: [{ text: TEXT }], check: true, heads }
+    const { causal } = await api.resultOf<SpansReply>(client.api.jobs.spans.$post({ json }))
+    expect(causal).toMatchObject([{ layer: 0, head: 3, second: { value: expect.any(Number) } }])
+    const { job } = await (
+      await client.api.jobs.spans.$post({ json: { ...json, heads: [{ layer: 9, head: 0 }] } })
+    ).json()
+    expect((await api.eventsOf(job)).at(-1)).toMatchObject({
+      type: 'failed',
+      error: { code: 'bad-request', message: expect.stringMatching(/no head L9H0/) },
+    })
   }, 60_000)
 
   it('a corpus is looked through, stored, and found again by classes of tokens', async () => {
@@ -65,6 +95,15 @@ describe('heads', () => {
       client.api.jobs.corpus.$post({ json: { model: MODEL, prompts, keep: 2, store: true } }),
     )
     expect(result.runs).toHaveLength(2)
+    expect((await stored(result.experiment)).reply).toEqual(result)
+    const run = await (await client.api.runs[':id'].$get({ param: { id: String(result.runs[0]) } })).json()
+    expect(run.text).toBe(TEXT) // as it was given, without the token in front
+    const again = await api.resultOf<CorpusReply>(
+      client.api.jobs.corpus.$post({
+        json: { model: MODEL, prompts: [prompts[1]!, ...prompts, prompts[1]!], keep: 2, store: true },
+      }),
+    )
+    expect(again.runs).toEqual([result.runs[1], result.runs[0]]) // equal texts share one run, and none is new
     expect(result.heads[8]!.edges[0]!.weight).toBeGreaterThan(0.5)
     const found = await (
       await client.api.heads.search.$post({
@@ -84,6 +123,7 @@ describe('heads', () => {
     )
     expect(result.triples).toBe(512)
     expect(result.heads).toHaveLength(16)
+    expect((await stored(result.experiment)).reply).toEqual(result)
   }, 60_000)
 
   it('rollout says its caveats, and its rows sum to 1', async () => {
@@ -109,6 +149,10 @@ describe('comparisons', () => {
     expect(result.identical).toBe(false)
     expect(result.moved[0]!.score).toMatch(/induction|previous_token/)
     expect(result.report).not.toMatch(/<script|https?:\/\//i)
+    const again = await stored(result.experiment)
+    expect(again.reply).toEqual(result)
+    expect(again).toMatchObject({ kind: 'compare', request: { a: json.a, b: MODEL }, model: json.a })
+    expect(again.models.map(({ name }) => name)).toEqual(['step832', 'induction-2l'])
     const difference = await (
       await client.api.heads.difference.$post({
         json: { a: json.a, b: json.b, prompt: { ids: [0, 9, 8, 9] }, layer: 0, head: 2 },
@@ -118,6 +162,30 @@ describe('comparisons', () => {
     for (const [i, value] of difference.difference.entries())
       expect(value).toBeCloseTo(difference.b[i]! - difference.a[i]!, 6)
   }, 60_000)
+
+  it('different shapes: weights are left out in one sentence, the rest is compared', async () => {
+    const json = { a: MODEL, b: 'prose-4l', prompts: [{ text: TEXT }], batch: 5, weights: ['ov'] }
+    const result = await api.resultOf<CompareReply>(client.api.jobs.compare.$post({ json }))
+    expect(result.weights).toBeNull()
+    expect(result.warnings.filter((one) => /weights .* are not compared/.test(one))).toHaveLength(1)
+    expect(result.matches!.length + (result.prediction.kl ?? 0)).toBeGreaterThan(0)
+  }, 60_000)
+
+  it('the bundled series is scanned, listed and deleted', async () => {
+    const result = await api.resultOf<SeriesReply>(
+      client.api.jobs.series.$post({ json: { model: MODEL, batch: 5, length: 16 } }),
+    )
+    expect(result.broken).toEqual([])
+    const listed = await (await client.api.analyses.$get()).json()
+    expect(listed[0]).toMatchObject({
+      id: result.experiment,
+      kind: 'series',
+      title: expect.stringMatching(/^\d+ steps$/),
+    })
+    const param = { id: String(result.experiment) }
+    await client.api.analyses[':id'].$delete({ param })
+    expect(await errorOf(client.api.analyses[':id'].$get({ param }))).toMatchObject({ status: 404 })
+  }, 120_000)
 
   it('raw matrices are refused with the reason', async () => {
     const json = { a: MODEL, b: MODEL, prompts: [{ ids: [0, 9, 8] }], batch: 5, weights: ['W_Q'] }
@@ -143,5 +211,15 @@ describe('comparisons', () => {
     expect(result.steps.map(({ at }) => at)).toEqual(['step960', 'step1280'])
     expect(result.broken).toMatchObject([{ at: 'step1024' }])
     expect(result.onsets[0]).toMatchObject({ score: 'induction', at: 'step1280', after: 'step960' })
+    expect((await stored(result.experiment)).reply).toEqual(result)
+    // Every step is a scan too, so that nothing is computed for it again.
+    const scan = await (await client.api.scans.$get({ query: { model: join(folder, 'step960') } })).json()
+    expect(scan).toMatchObject({ heads: result.steps[0]!.heads, settings: { batch: 5 } })
+    const before = await (await client.api.store.$get()).json()
+    const second = await api.resultOf<SeriesReply>(
+      client.api.jobs.series.$post({ json: { model: join(folder, 'step960'), batch: 5 } }),
+    )
+    expect(second.steps).toEqual(result.steps)
+    expect((await (await client.api.store.$get()).json()).scans).toBe(before.scans)
   }, 60_000)
 })

@@ -103,7 +103,7 @@ export const store = command({
         { text: printable((text ?? '').replace(/\s+/g, ' ').slice(0, 40)) },
       ])
       if (rows.length > 0) for (const line of table(columns, rows, style.bold)) out.line(line)
-      const more = `${use.scans} scans, ${use.experiments} experiments`
+      const more = `${use.scans} scans, ${use.experiments} sweeps, ${use.analyses} analyses`
       const free = use.free > 0 ? `, of which compact gives back ${bytes(use.free)}` : ''
       out.line(style.dim(`${use.runs} runs, ${more}: ${bytes(use.bytes)}${free}`))
       out.line(style.dim(path))
