@@ -48,6 +48,7 @@ import type {
   StoreReply,
   Tokenized,
   TokenizeRequest,
+  ValueNormsReply,
   WeightsRequest,
 } from '../../core/api/contract.ts'
 import { decodePattern, type Pattern } from './pattern.ts'
@@ -83,8 +84,12 @@ async function request(path: string, init?: RequestInit): Promise<Response> {
   )
 }
 
-export async function get<T>(path: string, query: Record<string, string | number> = {}): Promise<T> {
-  return (await (await request(path + search(query))).json()) as T
+export async function get<T>(
+  path: string,
+  query: Record<string, string | number> = {},
+  signal?: AbortSignal,
+): Promise<T> {
+  return (await (await request(path + search(query), signal ? { signal } : {})).json()) as T
 }
 
 export async function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
@@ -121,6 +126,8 @@ export const api = {
   tokenize: (body: TokenizeRequest, signal?: AbortSignal) => post<Tokenized>('/api/tokenize', body, signal),
   run: (id: number) => get<RunDetail>(`/api/runs/${id}`),
   induction: (id: number) => get<InductionView>(`/api/runs/${id}/induction`),
+  valueNorms: (run: number, layer: number, kind: ValueNormsReply['kind'], signal?: AbortSignal) =>
+    get<ValueNormsReply>(`/api/runs/${run}/value-norms`, { layer, kind }, signal),
   predict: (body: PredictRequest, signal?: AbortSignal) => post<PredictReply>('/api/predict', body, signal),
   generate: (body: GenerateRequest, signal?: AbortSignal) =>
     post<GenerateReply>('/api/generate', body, signal),

@@ -10,6 +10,8 @@ export interface Pattern {
   readonly layout: 'tri' | 'full'
   /** float16 codes, or float32 weights. */
   readonly data: Uint16Array | Float32Array
+  /** Of a derived pattern: the end of its scale. Its cells that are left out are NaN. Absent: stored weights, 0 to 1. */
+  readonly most?: number
 }
 
 /** Weight of every float16 code (256 KB, built once). */

@@ -64,7 +64,7 @@ export function strongestEdges(reading: Reading, most: number, query: number | n
   for (let q = from; q <= to; q++) {
     for (let key = 0; key < reading.size; key++) {
       const weight = reading.at(q, key)
-      if (weight === null || Math.abs(weight) <= Math.max(least, FAINT) || key === q) continue
+      if (weight === null || Math.abs(weight) <= Math.max(least, FAINT * reading.most) || key === q) continue
       found.push({ query: q, target: key, weight })
       if (found.length >= 4 * most) {
         found.sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight))
@@ -76,4 +76,4 @@ export function strongestEdges(reading: Reading, most: number, query: number | n
   return found.sort((a, b) => Math.abs(b.weight) - Math.abs(a.weight) || a.query - b.query).slice(0, most)
 }
 
-const FAINT = 0.01 // arcs that cannot be seen
+const FAINT = 0.01 // of the scale: arcs that cannot be seen

@@ -47,12 +47,25 @@ export function isDark(theme: Theme, t: number): boolean {
   return 0.299 * r + 0.587 * g + 0.114 * b < 140
 }
 
+const LEFT_OUT: Record<Theme, Rgb> = { light: [235, 231, 224], dark: [43, 39, 33] }
+
+/** CSS colour of a cell that exists and is left out. */
+export function leftOutColor(theme: Theme): string {
+  return `rgb(${LEFT_OUT[theme].join(' ')})`
+}
+
+/** The same as one of ImageData's words. */
+export function leftOutPixel(theme: Theme): number {
+  return word(LEFT_OUT[theme])
+}
+
+function word([r, g, b]: Rgb): number {
+  return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0
+}
+
 /** Pixels (as ImageData's 32-bit words, little-endian) of LEVELS weights. */
 export function rampPixels(theme: Theme): Uint32Array {
-  return (ramps[theme] ??= Uint32Array.from({ length: LEVELS }, (_, i) => {
-    const [r, g, b] = at(theme, i / (LEVELS - 1))
-    return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0
-  }))
+  return (ramps[theme] ??= Uint32Array.from({ length: LEVELS }, (_, i) => word(at(theme, i / (LEVELS - 1)))))
 }
 const ramps: Partial<Record<Theme, Uint32Array>> = {}
 
@@ -126,10 +139,9 @@ export function isSignedDark(theme: Theme, t: number): boolean {
 
 /** Pixels of 2 × LEVELS - 1 signed values from -1 to 1; the middle one is 0. */
 export function signedPixels(theme: Theme): Uint32Array {
-  return (signedRamps[theme] ??= Uint32Array.from({ length: 2 * LEVELS - 1 }, (_, i) => {
-    const [r, g, b] = signedAt(theme, (i - (LEVELS - 1)) / (LEVELS - 1))
-    return ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0
-  }))
+  return (signedRamps[theme] ??= Uint32Array.from({ length: 2 * LEVELS - 1 }, (_, i) =>
+    word(signedAt(theme, (i - (LEVELS - 1)) / (LEVELS - 1))),
+  ))
 }
 const signedRamps: Partial<Record<Theme, Uint32Array>> = {}
 

@@ -19,15 +19,17 @@ interface AxisProps extends Frame {
   readonly across: number
 }
 
+const NONE: readonly number[] = []
 const PITCH = 13 // pixels between labels: one line of text
 
 /** Token labels of one axis. As many as fit; the locked and the hovered one always. */
 export function AxisLabels({ count, cell, side, view, tokens, axis, along, across }: AxisProps) {
   const now = useHover()
   const locked = useSelection((s) => s[axis])
+  const also = useSelection((s) => (axis === 'query' ? s.also : NONE))
   const hovered = now[axis]
   const start = axis === 'query' ? view.y : view.x
-  const always = [locked, hovered].filter((i) => i !== null)
+  const always = [locked, hovered, ...also].filter((i) => i !== null)
   const shown = visibleLabels(
     count,
     cell,
@@ -44,7 +46,7 @@ export function AxisLabels({ count, cell, side, view, tokens, axis, along, acros
     >
       {shown.map((i) => {
         const at = (i + 0.5 - start) * cell
-        const state = i === hovered ? ' is-hovered' : i === locked ? ' is-locked' : ''
+        const state = i === hovered ? ' is-hovered' : i === locked || also.includes(i) ? ' is-locked' : ''
         return (
           <span
             key={i}
@@ -69,8 +71,12 @@ export function Crosshair({ cell, view }: Frame) {
   const now = useHover()
   const query = useSelection((s) => s.query)
   const key = useSelection((s) => s.key)
+  const also = useSelection((s) => s.also)
   return (
     <>
+      {also.map((at) => (
+        <Band key={at} axis="query" at={at} start={view.y} cell={cell} look="is-locked" />
+      ))}
       <Band axis="query" at={query} start={view.y} cell={cell} look="is-locked" />
       <Band axis="key" at={key} start={view.x} cell={cell} look="is-locked" />
       <Band axis="query" at={now.query} start={view.y} cell={cell} look="is-hovered" />

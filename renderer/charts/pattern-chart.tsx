@@ -5,13 +5,15 @@
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useCallback, useRef } from 'react'
 import type { TokenView } from '../../core/checkpoint/types.ts'
 import type { Pattern } from '../api/pattern.ts'
-import { select, setHover, toggleCell, useSelection } from '../state/store.ts'
+import { select, setHover, toggleAlso, toggleCell, useSelection } from '../state/store.ts'
 import { useSize } from '../ui/use-size.ts'
+import { CellNumbers, NUMBERS_FROM } from './cell-numbers.tsx'
 import { clampView, FIT, gutter, type View, zoomAt } from './labels.ts'
 import { Minimap } from './minimap.tsx'
 import { AxisLabels, Crosshair } from './pattern-axes.tsx'
 import { PatternCanvas, patternCanvas } from './pattern-canvas.tsx'
 import type { Display } from './pattern-pixels.ts'
+import type { Reading } from './reading.ts'
 
 interface Props {
   readonly name: string
@@ -19,6 +21,8 @@ interface Props {
   readonly pattern: Pattern
   /** Drawn as the difference to this one: both of one size. */
   readonly against?: Pattern | null
+  /** What its cells say: printed where they are large. Absent: never. */
+  readonly reading?: Reading
   readonly tokens: readonly TokenView[]
   readonly display: Display
   /** Most pixels for the labels of an axis. */
@@ -41,6 +45,7 @@ export function PatternChart(props: Props) {
     title,
     pattern,
     against = null,
+    reading,
     tokens,
     display,
     labels,
@@ -89,7 +94,9 @@ export function PatternChart(props: Props) {
     const moved = drag.current?.moved
     drag.current = null
     const at = cellAt(event)
-    if (!moved && at) toggleCell(at.q, at.k)
+    if (moved || !at) return
+    if (event.shiftKey || event.ctrlKey || event.metaKey) toggleAlso(at.q)
+    else toggleCell(at.q, at.k)
   }
 
   const onKeyDown = (event: KeyboardEvent) => {
@@ -176,6 +183,16 @@ export function PatternChart(props: Props) {
               left={-view.x * cell}
               top={-view.y * cell}
             />
+            {reading && cell >= NUMBERS_FROM && (
+              <CellNumbers
+                reading={reading}
+                theme={display.theme}
+                log={display.log}
+                view={view}
+                cell={cell}
+                side={side}
+              />
+            )}
             <Crosshair {...frame} />
           </div>
           {view.zoom > 1 && (

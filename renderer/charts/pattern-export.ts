@@ -12,6 +12,8 @@ export interface Figure {
   readonly tokens: readonly TokenView[]
   readonly display: Display
   readonly title: string
+  /** What the cells say, and the share of each row that is kept, in percent. */
+  readonly unit?: { readonly label: string; readonly definition: string; readonly mass: number | null }
   /** Where it comes from: run, checkpoint, edits. Printed below the title. */
   readonly provenance?: string
 }
@@ -43,12 +45,12 @@ export function patternSvg(figure: Figure): string {
     const x = LEFT + (i + 0.5) * cell
     return `<text transform="translate(${x} ${TOP - 6}) rotate(-90)" dominant-baseline="central">${label(i)}</text>`
   })
-  const note = `${display.log ? 'log scale' : 'linear scale'}${display.bos === 'show' ? '' : `, first token ${display.bos === 'hide' ? 'hidden' : 'left out and rows renormalised'}`}`
+  const note = `${cellsOf(figure)}, ${display.log ? 'log scale' : 'linear scale'}${display.bos === 'show' ? '' : `, first token ${display.bos === 'hide' ? 'hidden' : 'left out and rows renormalised'}`}`
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${LEFT + SIDE + 10}" height="${TOP + SIDE + 10}" font-family="monospace" font-size="11" fill="#1b2330">
 <rect width="100%" height="100%" fill="#fff"/>
 <text x="8" y="18" font-family="sans-serif" font-size="14" font-weight="600">${escapeXml(title)}</text>
-<text x="8" y="34" font-family="sans-serif" fill="#667085">attention weight, ${note}</text>
-<text x="8" y="48" font-family="sans-serif" font-size="9" fill="#667085">${escapeXml(provenance)}</text>
+<text x="8" y="34" font-family="sans-serif" fill="#667085">${escapeXml(note)}</text>
+<text x="8" y="48" font-family="sans-serif" font-size="9" fill="#667085">${escapeXml([provenance, figure.unit?.definition ?? ''].filter(Boolean).join(' · '))}</text>
 <text x="${LEFT - 6}" y="${TOP - 8}" text-anchor="end" fill="#667085">query ↓</text>
 <text x="${LEFT + SIDE}" y="34" text-anchor="end" fill="#667085">key →</text>
 <rect x="${LEFT}" y="${TOP}" width="${SIDE}" height="${SIDE}" fill="#f1f3f6" stroke="#d5dae2"/>
@@ -77,7 +79,7 @@ export async function patternPng(figure: Figure): Promise<Blob> {
   context.font = '600 14px sans-serif'
   context.fillText(title, 8, 18)
   context.font = '11px monospace'
-  context.fillText('query ↓   key →', 8, 36)
+  context.fillText(`query ↓   key →   ${cellsOf(figure)}`, 8, 36)
   context.fillStyle = '#667085'
   context.fillText(figure.provenance ?? '', 8, 50)
   context.fillStyle = '#1b2330'
@@ -99,14 +101,24 @@ export async function patternPng(figure: Figure): Promise<Blob> {
   )
 }
 
-/** `query,query_token,key,key_token,weight`; only cells that exist. */
-export function patternCsv({ pattern, tokens }: Figure): string {
-  const lines = ['query,query_token,key,key_token,weight']
+/** The end of the scale stands beside what a cell says where it is not 1. */
+function cellsOf({ unit, pattern }: Figure): string {
+  const most = pattern.most === undefined || pattern.most === 1 ? '' : ` up to ${pattern.most.toPrecision(3)}`
+  const name = unit && unit.label !== 'weight' ? `attention ${unit.label}` : 'attention weight'
+  return `${name}${most}${unit?.mass ? `, ${unit.mass} % of each row` : ''}`
+}
+
+/** `query,query_token,key,key_token,weight`; only cells that exist. Cells that are left out are empty. */
+export function patternCsv({ pattern, tokens, unit }: Figure): string {
+  const name = !unit || unit.label === 'weight' ? 'weight' : unit.label.replaceAll(' ', '_')
+  const lines = [`query,query_token,key,key_token,${name}`]
   const quoted = tokens.map((t) => `"${t.text.replaceAll('"', '""')}"`)
   for (let q = 0; q < pattern.size; q++) {
     const last = pattern.layout === 'tri' ? q : pattern.size - 1
-    for (let k = 0; k <= last; k++)
-      lines.push(`${q},${quoted[q]},${k},${quoted[k]},${weightAt(pattern, q, k)}`)
+    for (let k = 0; k <= last; k++) {
+      const weight = weightAt(pattern, q, k)
+      lines.push(`${q},${quoted[q]},${k},${quoted[k]},${Number.isNaN(weight) ? '' : weight}`)
+    }
   }
   return `${lines.join('\n')}\n`
 }

@@ -6,7 +6,7 @@
 import { HALF, type Pattern, rowStart, weightAt } from '../api/pattern.ts'
 import type { BosMode } from '../state/selection.ts'
 import type { Theme } from '../state/theme.ts'
-import { LEVELS, rampPixels, rampPosition } from './color.ts'
+import { LEVELS, leftOutPixel, rampPixels, rampPosition } from './color.ts'
 
 export interface Display {
   readonly theme: Theme
@@ -30,7 +30,8 @@ export function paintPattern(pattern: Pattern, display: Display, pool = 1): Pict
     return { side, pixels }
   }
   const ramp = rampPixels(display.theme)
-  const best = new Float32Array(side * side).fill(-1)
+  const most = pattern.most ?? 1
+  const best = new Float32Array(side * side).fill(NOTHING)
   const first = display.bos === 'show' ? 0 : 1
   for (let query = 0; query < pattern.size; query++) {
     const last = pattern.layout === 'tri' ? query : pattern.size - 1
@@ -43,26 +44,35 @@ export function paintPattern(pattern: Pattern, display: Display, pool = 1): Pict
       const weight = (pattern.data instanceof Uint16Array ? HALF[raw]! : raw) * scale
       const at = row + Math.floor(key / pool)
       if (weight > best[at]!) best[at] = weight
+      else if (best[at] === NOTHING && pattern.most !== undefined) best[at] = LEFT_OUT // NaN is not larger
     }
   }
   for (let i = 0; i < best.length; i++) {
-    if (best[i]! < 0) continue
-    pixels[i] = ramp[level(best[i]!, display.log)]!
+    if (best[i] === NOTHING) continue
+    pixels[i] =
+      best[i] === LEFT_OUT ? leftOutPixel(display.theme) : ramp[level(best[i]! / (most || 1), display.log)]!
   }
   return { side, pixels }
 }
 
-/** What a cell is shown as: its weight under the BOS mode; null where it is hidden or does not exist. */
+const NOTHING = -2 // no cell of the block exists
+const LEFT_OUT = -1 // all that exist are left out
+
+/** What a cell is shown as: its weight under the BOS mode; null where it is hidden, left out, or does not exist. */
 export function shownWeight(pattern: Pattern, query: number, key: number, bos: BosMode): number | null {
   if (key > query && pattern.layout === 'tri') return null
-  if (bos === 'show') return weightAt(pattern, query, key)
+  if (bos === 'show') return known(weightAt(pattern, query, key))
   if (key === 0) return null
   const scale = bos === 'renormalise' ? renormalisation(pattern, query) : 1
-  return scale === null ? null : weightAt(pattern, query, key) * scale
+  return scale === null ? null : known(weightAt(pattern, query, key) * scale)
+}
+
+function known(value: number): number | null {
+  return Number.isNaN(value) ? null : value
 }
 
 /** 1 / (1 - weight on position 0); null where nothing else is attended to. */
-function renormalisation(pattern: Pattern, query: number): number | null {
+export function renormalisation(pattern: Pattern, query: number): number | null {
   const rest = 1 - weightAt(pattern, query, 0)
   return rest > 1e-3 ? 1 / rest : null // float16 resolves no less beside 1
 }

@@ -8,19 +8,27 @@ import { shownWeight } from './pattern-pixels.ts'
 
 export interface Reading {
   readonly size: number
+  /** The end of the scale on which values are drawn. */
+  readonly most: number
   /** Whether values may be negative. */
   readonly signed: boolean
   readonly at: (query: number, key: number) => number | null
 }
 
 export function weightReading(pattern: Pattern, bos: BosMode): Reading {
-  return { size: pattern.size, signed: false, at: (query, key) => shownWeight(pattern, query, key, bos) }
+  return {
+    size: pattern.size,
+    most: pattern.most ?? 1,
+    signed: false,
+    at: (query, key) => shownWeight(pattern, query, key, bos),
+  }
 }
 
 /** After minus before. Both must be of one size. */
 export function differenceReading(before: Pattern, after: Pattern, bos: BosMode): Reading {
   return {
     size: after.size,
+    most: Math.max(before.most ?? 1, after.most ?? 1),
     signed: true,
     at: (query, key) => {
       const a = shownWeight(after, query, key, bos)

@@ -36,8 +36,8 @@ const GROUPS: readonly { readonly title: string; readonly keys: Keys }[] = [
     keys: [
       ['← → ↑ ↓', 'move the locked cell'],
       ['click', 'lock a cell or a token; again: unlock'],
-      ['Ctrl click', 'on a token: one more query, rows are averaged'],
-      ['Shift click', 'on a token: lock it as the key'],
+      ['Shift click', 'on a token or a row: one more query, rows are averaged'],
+      ['Alt click', 'on a token: lock it as the key'],
       ['X', 'knock out the locked edge, or undo it'],
       ['wheel, drag', 'zoom and move'],
       ['+ − 0', 'zoom in, out, fit'],

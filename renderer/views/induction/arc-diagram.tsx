@@ -20,6 +20,7 @@ export function ArcDiagram({ tokens, pairs, weights, misses }: Props) {
   const over = useHover()
   const query = useSelection((s) => s.query)
   const key = useSelection((s) => s.key)
+  const also = useSelection((s) => s.also)
   const count = tokens.length
   const pitch = Math.min(44, Math.max(0.25, (size.width - 44) / count))
   const height = Math.max(60, size.height - LABELS)
@@ -36,7 +37,7 @@ export function ArcDiagram({ tokens, pairs, weights, misses }: Props) {
       {size.width > 0 && (
         <svg width={count * pitch + 40} height={height + LABELS - 4} aria-hidden="true" className="arcs">
           {arcs.map((arc) => {
-            const chosen = arc.from === query && (key === null || arc.to === key)
+            const chosen = (arc.from === query && (key === null || arc.to === key)) || also.includes(arc.from)
             const hovered = arc.from === over.query && (over.key === null || arc.to === over.key)
             const asked = over.query ?? query
             const faded = asked !== null && !chosen && !hovered

@@ -10,19 +10,23 @@ const MOST = 400
 
 export function ArcsForm({ reading, tokens }: { reading: Reading; tokens: readonly TokenView[] }) {
   const query = useSelection((s) => s.query)
-  const edges = strongestEdges(reading, MOST, query)
+  const also = useSelection((s) => s.also)
+  const edges =
+    query === null
+      ? strongestEdges(reading, MOST, null)
+      : [query, ...also].flatMap((q) => (q < reading.size ? strongestEdges(reading, MOST, q) : []))
   const least = edges.at(-1)?.weight ?? 0
   return (
     <div className="arcs-form">
       <p className="muted small-text">
         {query === null
           ? `the ${edges.length} strongest edges, down to ${reading.signed ? signedWeight(least) : preciseWeight(least)}; thickness is the weight${reading.signed ? ', dashed: less than before' : ''}`
-          : `edges of query ${query}; Esc shows all`}
+          : `edges of ${also.length > 0 ? 'queries' : 'query'} ${[query, ...also].join(', ')}; Esc shows all`}
       </p>
       <ArcDiagram
         tokens={tokens}
         pairs={edges}
-        weights={edges.map((edge) => Math.abs(edge.weight))}
+        weights={edges.map((edge) => Math.abs(edge.weight) / (reading.most || 1))}
         misses={reading.signed ? edges.map((edge) => edge.weight < 0) : null}
       />
     </div>

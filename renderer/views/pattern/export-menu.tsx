@@ -9,9 +9,12 @@ import { patternCsv, patternPng, patternSvg } from '../../charts/pattern-export.
 import type { Display } from '../../charts/pattern-pixels.ts'
 import { describeEdit } from '../../state/edits.ts'
 import { saveFile } from '../../ui/save-file.ts'
+import type { Unit } from './use-derived.ts'
 
 interface Props {
   readonly pattern: Pattern
+  /** What its cells say. */
+  readonly unit: Unit
   readonly tokens: readonly TokenView[]
   readonly display: Display
   readonly run: RunDetail
@@ -19,12 +22,12 @@ interface Props {
   readonly compact: boolean
 }
 
-export function ExportMenu({ pattern, tokens, display, run, title, compact }: Props) {
+export function ExportMenu({ pattern, unit, tokens, display, run, title, compact }: Props) {
   const [said, setSaid] = useState('')
   const hash = run.provenance.contentHash?.slice(0, 12) ?? 'unhashed'
   const edits = run.provenance.edits.map(describeEdit).join('; ')
   const provenance = `run ${run.id}, ${tokens.length} tokens, checkpoint ${hash}, f32 on ${run.provenance.device}${edits && `, edits: ${edits}`}`
-  const figure = { pattern, tokens, display, title, provenance }
+  const figure = { pattern, tokens, display, title, provenance, unit }
   const copy = (what: 'command' | 'script') =>
     api
       .reproduce({

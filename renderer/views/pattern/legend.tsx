@@ -1,27 +1,48 @@
 /** What the colours of a pattern mean, the blank ones included. */
-import { rampGradient, signedGradient } from '../../charts/color.ts'
+import { leftOutColor, rampGradient, signedGradient } from '../../charts/color.ts'
 import { preciseWeight } from '../../state/format.ts'
 import type { Theme } from '../../state/theme.ts'
+import type { Unit } from './use-derived.ts'
 
-export function Legend({ theme, log }: { theme: Theme; log: boolean }) {
+interface Props {
+  readonly theme: Theme
+  readonly log?: boolean
+  /** The end of the scale. */
+  readonly most: number
+  readonly unit: Unit
+}
+
+export function Legend({ theme, log = false, most, unit }: Props) {
   return (
     <span
       className="legend"
-      title="Colour is the attention weight. Blank cells do not exist: a token does not see later ones."
+      title={`${unit.definition}\nBlank cells do not exist: a token does not see later ones.`}
     >
       <i className="legend-blank" /> not visible
-      <b>{log ? '≤ 0.0001' : '0'}</b>
+      {unit.mass !== null && (
+        <>
+          <i className="legend-blank" style={{ background: leftOutColor(theme) }} /> left out
+        </>
+      )}
+      <b>{log ? `≤ ${preciseWeight(most / 10_000)}` : '0'}</b>
       <i style={{ background: rampGradient(theme) }} />
-      <b>1{log ? ' (log)' : ''}</b>
+      <b>
+        {most === 1 ? '1' : preciseWeight(most)}
+        {log ? ' (log)' : ''}
+      </b>
+      {most !== 1 && <span>{unit.label}</span>}
     </span>
   )
 }
 
 /** A signed scale from -most to +most. `most` 0: nothing differs. */
-export function SignedLegend({ theme, most, log = false }: { theme: Theme; most: number; log?: boolean }) {
+export function SignedLegend({ theme, log = false, most, unit }: Omit<Props, 'unit'> & Partial<Props>) {
   if (most === 0) return <span className="legend">no difference anywhere</span>
   return (
-    <span className="legend" title="Blue: more than before. Red: less. The scale is symmetric about 0.">
+    <span
+      className="legend"
+      title={`Blue: more than before. Red: less. The scale is symmetric about 0.${unit ? `\n${unit.definition}` : ''}`}
+    >
       <b>−{preciseWeight(most)}</b>
       <i style={{ background: signedGradient(theme) }} />
       <b>

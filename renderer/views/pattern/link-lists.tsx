@@ -47,6 +47,7 @@ export function LinkLists({ reading, before = null, tokens, rows, children }: Pr
           onPick={(k) => toggleCell(query, k)}
           onOver={(k) => setHover(query, k)}
           signed={reading.signed}
+          most={reading.most}
         />
       </section>
       <section aria-label="Who looks at the key">
@@ -63,6 +64,7 @@ export function LinkLists({ reading, before = null, tokens, rows, children }: Pr
               onPick={(q) => toggleCell(q, key)}
               onOver={(q) => setHover(q, key)}
               signed={reading.signed}
+              most={reading.most}
             />
           </>
         )}
@@ -82,11 +84,13 @@ interface ListProps {
   readonly items: readonly Item[]
   readonly tokens: readonly TokenView[]
   readonly signed: boolean
+  /** The value of a full bar. */
+  readonly most: number
   onPick(i: number): void
   onOver(i: number): void
 }
 
-function List({ items: shown, tokens, signed, onPick, onOver }: ListProps) {
+function List({ items: shown, tokens, signed, most, onPick, onOver }: ListProps) {
   return (
     <ol className="links">
       {shown.map(({ at, weight, before }) => (
@@ -102,11 +106,11 @@ function List({ items: shown, tokens, signed, onPick, onOver }: ListProps) {
             <span className="token-text">{tokens[at]?.text}</span>
             {before !== null && (
               <>
-                <Bar value={before} look="bar-before" />
+                <Bar value={before / most} look="bar-before" />
                 <span className="number muted">{preciseWeight(before)}</span>
               </>
             )}
-            <Bar value={weight} look={signed && weight < 0 ? 'bar-minus' : ''} />
+            <Bar value={weight / most} look={signed && weight < 0 ? 'bar-minus' : ''} />
             <span className="number">{signed ? signedWeight(weight) : preciseWeight(weight)}</span>
             {before !== null && (
               <span className={weight < before ? 'number is-less' : 'number is-more'}>

@@ -17,6 +17,7 @@ import { Legend, SignedLegend } from './legend.tsx'
 import { LinkLists } from './link-lists.tsx'
 import { ReadOut } from './read-out.tsx'
 import { TextForm } from './text-form.tsx'
+import type { Unit } from './use-derived.ts'
 import type { Pair, Side } from './use-pair.ts'
 
 const LABELS = 88 // pixels for the tokens of small pictures
@@ -24,6 +25,8 @@ const LABELS = 88 // pixels for the tokens of small pictures
 interface Props {
   readonly current: Side
   readonly pair: Pair | null
+  /** What the cells say. */
+  readonly unit: Unit
   readonly compare: Compare
   readonly form: Form
   readonly display: Display
@@ -40,7 +43,7 @@ interface Shown {
   readonly reading: Reading
 }
 
-export function PatternBody({ current, pair, compare, form, display, compact }: Props) {
+export function PatternBody({ current, pair, unit, compare, form, display, compact }: Props) {
   const [view, setView] = useState<View>(FIT)
   if (pair?.problem)
     return (
@@ -71,7 +74,8 @@ export function PatternBody({ current, pair, compare, form, display, compact }: 
       }
     : null
   const most = difference ? largestDifference(before!.pattern, after!.pattern, display) : 0
-  const scale = { theme: display.theme, log: display.log }
+  const unitName = unit.label === 'weight' ? '' : unit.label
+  const scale = { theme: display.theme, log: display.log, unit }
 
   if (pair && before && after && compare === 'both') {
     const figures = [
@@ -100,6 +104,7 @@ export function PatternBody({ current, pair, compare, form, display, compact }: 
                 view={view}
                 onView={setView}
                 brief={i > 0}
+                unit={unitName}
               />
             </figure>
           ))}
@@ -110,7 +115,7 @@ export function PatternBody({ current, pair, compare, form, display, compact }: 
           tokens={after.tokens}
           rows={7}
         >
-          <Legend {...scale} />
+          <Legend {...scale} most={after.reading.most} />
           {difference ? (
             <SignedLegend {...scale} most={most} />
           ) : (
@@ -142,12 +147,17 @@ export function PatternBody({ current, pair, compare, form, display, compact }: 
             view={view}
             onView={setView}
             brief={false}
+            unit={unitName}
           />
         )}
       </div>
       {shown && (
         <LinkLists reading={shown.reading} tokens={shown.tokens} rows={compact ? 7 : 14}>
-          {shown.reading.signed ? <SignedLegend {...scale} most={most} /> : <Legend {...scale} />}
+          {shown.reading.signed ? (
+            <SignedLegend {...scale} most={most} />
+          ) : (
+            <Legend {...scale} most={shown.reading.most} />
+          )}
           {compare === 'difference' && pair && !difference && (
             <p className="muted small-text">Two lengths: there is no difference cell by cell.</p>
           )}
@@ -166,9 +176,10 @@ interface PictureProps {
   readonly view: View
   readonly onView: (change: (view: View) => View) => void
   readonly brief: boolean
+  readonly unit: string
 }
 
-function Picture({ shown, form, display, labels, queryLabels, view, onView, brief }: PictureProps) {
+function Picture({ shown, form, display, labels, queryLabels, view, onView, brief, unit }: PictureProps) {
   const { name, title, pattern, against, tokens, reading } = shown
   if (form === 'arcs') return <ArcsForm reading={reading} tokens={tokens} />
   if (form === 'text')
@@ -179,6 +190,7 @@ function Picture({ shown, form, display, labels, queryLabels, view, onView, brie
       title={title}
       pattern={pattern}
       against={against}
+      reading={reading}
       tokens={tokens}
       display={display}
       labels={labels}
@@ -186,7 +198,7 @@ function Picture({ shown, form, display, labels, queryLabels, view, onView, brie
       view={view}
       onView={onView}
     >
-      <ReadOut reading={reading} tokens={tokens} brief={brief} />
+      <ReadOut reading={reading} tokens={tokens} unit={unit} brief={brief} />
     </PatternChart>
   )
 }

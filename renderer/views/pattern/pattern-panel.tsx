@@ -10,10 +10,12 @@ import { select, useSelection } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
+import { Choice } from '../../ui/select.tsx'
 import { hold } from '../frame/keys.ts'
 import { EditMenu } from './edit-menu.tsx'
 import { ExportMenu } from './export-menu.tsx'
 import { PatternBody } from './pattern-body.tsx'
+import { MASSES, useDerived, useMass, useWeighting, WEIGHTINGS } from './use-derived.ts'
 import { type Pair, usePair } from './use-pair.ts'
 
 export function PatternPanel({ compact = false }: { compact?: boolean }) {
@@ -35,6 +37,10 @@ export function PatternPanel({ compact = false }: { compact?: boolean }) {
       ? { run: run.data, head: { layer: ready.layer, head: ready.head }, pattern: ready.pattern }
       : null
   const pair = usePair(current)
+  const differs = pair !== null && compare === 'difference'
+  const drawn = useDerived(current && { ...current, label: headName(current.head) }, bos, differs)
+  const before = useDerived(pair?.before ?? null, bos, differs)
+  const after = useDerived(pair?.after ?? null, bos, differs)
 
   if (runId === null && running) return <Waiting text="Running the prompt…" />
   if (runId === null)
@@ -49,12 +55,19 @@ export function PatternPanel({ compact = false }: { compact?: boolean }) {
         <p>Click a head in the grid, or use the arrow keys.</p>
       </Empty>
     )
-  const problem = run.error ?? loaded.error
+  const problem = run.error ?? loaded.error ?? drawn.problem
   if (problem)
     return <Failed error={problem} retry={() => void Promise.all([run.refetch(), loaded.refetch()])} />
   if (!current) return <Waiting text="Reading the pattern…" />
+  if (!drawn.side) return <Waiting text="Measuring the values…" />
 
-  const display: Display = { theme, log, bos }
+  const display: Display = { theme, log, bos: drawn.bos }
+  const drawnPair = pair && {
+    ...pair,
+    before: before.side ?? pair.before,
+    after: before.side && after.side,
+    problem: pair.problem ?? before.problem ?? after.problem,
+  }
   const shown = headName(current.head)
   const views = current.run.views
   return (
@@ -63,9 +76,8 @@ export function PatternPanel({ compact = false }: { compact?: boolean }) {
       aria-label={`Pattern of ${shown}`}
     >
       <header className="pattern-head">
-        <h3 className="pane-title">
-          {shown} {!compact && !pair && <span>attention weight, rows sum to 1</span>}
-        </h3>
+        <h3 className="pane-title">{shown}</h3>
+        <What definition={drawn.unit.definition} compact={compact} />
         {pair && <CompareChoice pair={pair} compact={compact} compare={compare} />}
         <div className="pattern-tools">
           {!compact && (
@@ -117,7 +129,8 @@ export function PatternPanel({ compact = false }: { compact?: boolean }) {
           )}
           {!compact && <EditMenu />}
           <ExportMenu
-            pattern={current.pattern}
+            pattern={drawn.side.pattern}
+            unit={drawn.unit}
             tokens={views}
             display={display}
             run={current.run}
@@ -128,14 +141,33 @@ export function PatternPanel({ compact = false }: { compact?: boolean }) {
       </header>
       <PatternBody
         key={current.run.id}
-        current={{ ...current, label: shown }}
-        pair={pair}
+        current={drawn.side}
+        pair={drawnPair}
+        unit={drawn.unit}
         compare={compact && compare === 'both' ? 'difference' : compare}
         form={compact ? 'matrix' : form}
         display={display}
         compact={compact}
       />
     </section>
+  )
+}
+
+/** What a cell says, and how much of each row is shown. */
+function What({ definition, compact }: { definition: string; compact: boolean }) {
+  const [weighting, setWeighting] = useWeighting()
+  const [mass, setMass] = useMass()
+  return (
+    <>
+      <span title={definition}>
+        <Choice label="What a cell says" value={weighting} options={WEIGHTINGS} onChange={setWeighting} />
+      </span>
+      {!compact && (
+        <span title="The fewest keys of each row that together hold this share of it; the others are left out.">
+          <Choice label="Keys of each row" value={mass} options={MASSES} onChange={setMass} />
+        </span>
+      )}
+    </>
   )
 }
 

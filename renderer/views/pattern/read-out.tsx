@@ -7,11 +7,13 @@ import { useHover, useSelection } from '../../state/store.ts'
 interface Props {
   readonly reading: Reading
   readonly tokens: readonly TokenView[]
+  /** What the number is, where it is no weight. */
+  readonly unit?: string
   /** Only the number: beside a chart that says the rest. */
   readonly brief?: boolean
 }
 
-export function ReadOut({ reading, tokens, brief = false }: Props) {
+export function ReadOut({ reading, tokens, unit = '', brief = false }: Props) {
   const over = useHover()
   const lockedQuery = useSelection((s) => s.query)
   const lockedKey = useSelection((s) => s.key)
@@ -37,7 +39,7 @@ export function ReadOut({ reading, tokens, brief = false }: Props) {
   return (
     <output className="read-out">
       query {query} <q>{tokens[query]?.text}</q> → key {key} <q>{tokens[key]?.text}</q>{' '}
-      <strong>{shown}</strong>
+      <strong>{shown}</strong> {unit && <span className="muted">{unit}</span>}
     </output>
   )
 }

@@ -5,7 +5,7 @@
 import { useCallback } from 'react'
 import type { TokenView } from '../../../core/checkpoint/types.ts'
 import { isDark, isSignedDark, rampPosition, signedColor, weightColor } from '../../charts/color.ts'
-import type { Reading } from '../../charts/reading.ts'
+import { meanOfRows, type Reading } from '../../charts/reading.ts'
 import { preciseWeight, signedWeight } from '../../state/format.ts'
 import { getSelection, hover, setHover, toggleAlso, toggleQuery, useSelection } from '../../state/store.ts'
 import type { Theme } from '../../state/theme.ts'
@@ -21,21 +21,26 @@ const LEAST = 0.004 // below this a word is left white
 
 export function TextForm({ reading, tokens, theme, log }: Props) {
   const query = useSelection((s) => s.query)
+  const also = useSelection((s) => s.also)
   // Hover changes many times a second: the tint is written straight to the words that are there.
   const tint = useCallback(
     (host: HTMLParagraphElement | null) => {
       if (!host) return undefined
-      const paint = () => paintWords(host, reading, hover.get().query ?? query, theme, log)
+      const paint = () => {
+        const over = hover.get().query
+        const asked = over !== null ? [over] : query === null ? [] : [query, ...also]
+        paintWords(host, reading, asked, theme, log)
+      }
       paint()
       return hover.subscribe(paint)
     },
-    [reading, query, theme, log],
+    [reading, query, also, theme, log],
   )
   return (
     <div className="text-form">
       <p className="muted small-text">
         point at a word: <span className="key-looks">where it looks</span>{' '}
-        <span className="key-seen">who looks at it</span> · click locks it
+        <span className="key-seen">who looks at it</span> · click locks it · shift-click: the mean of several
       </p>
       <p className="text-words" ref={tint} onPointerLeave={() => setHover(null, null)}>
         {tokens.map((token, i) => (
@@ -48,7 +53,9 @@ export function TextForm({ reading, tokens, theme, log }: Props) {
             onPointerEnter={() => setHover(i, null)}
             onFocus={() => setHover(i, null)}
             onBlur={() => setHover(null, null)}
-            onClick={(event) => (event.ctrlKey || event.metaKey ? toggleAlso(i) : toggleQuery(i))}
+            onClick={(event) =>
+              event.shiftKey || event.ctrlKey || event.metaKey ? toggleAlso(i) : toggleQuery(i)
+            }
           >
             {token.text}
           </button>
@@ -61,16 +68,18 @@ export function TextForm({ reading, tokens, theme, log }: Props) {
 function paintWords(
   host: HTMLElement,
   reading: Reading,
-  at: number | null,
+  asked: readonly number[],
   theme: Theme,
   log: boolean,
 ): void {
-  const locked = getSelection().query
+  const { query: locked, also } = getSelection()
+  const at = asked[0] ?? null
   for (let i = 0, word = host.firstElementChild; word; i++, word = word.nextElementSibling) {
     const element = word as HTMLElement
-    const looks = at === null ? null : reading.at(at, i)
-    const seen = at === null ? null : reading.at(i, at)
-    const most = reading.signed ? looks : looks === null ? null : rampPosition(looks, log)
+    const looks = meanOfRows(reading, asked, i)
+    const seen = at === null || asked.length > 1 ? null : reading.at(i, at)
+    const share = looks === null ? null : looks / (reading.most || 1)
+    const most = reading.signed ? share : share === null ? null : rampPosition(share, log)
     const shown = most !== null && Math.abs(most) >= LEAST
     element.style.background = !shown
       ? ''
@@ -81,15 +90,17 @@ function paintWords(
     element.style.color = !shown ? '' : dark ? '#fff' : '#16202f'
     element.style.setProperty(
       '--seen',
-      seen !== null && Math.abs(seen) >= LEAST ? String(Math.abs(seen)) : '0',
+      seen !== null && Math.abs(seen) / (reading.most || 1) >= LEAST
+        ? String(Math.abs(seen) / (reading.most || 1))
+        : '0',
     )
-    element.classList.toggle('is-query', i === at)
+    element.classList.toggle('is-query', asked.includes(i))
     element.classList.toggle('is-later', at !== null && looks === null)
-    element.setAttribute('aria-pressed', String(i === locked))
+    element.setAttribute('aria-pressed', String(i === locked || also.includes(i)))
     const number = reading.signed ? signedWeight : preciseWeight
     element.title = [
       String(i),
-      looks === null || at === null ? '' : `${at} → ${i}: ${number(looks)}`,
+      looks === null || at === null ? '' : `${asked.join(', ')} → ${i}: ${number(looks)}`,
       seen === null || at === null || i === at ? '' : `${i} → ${at}: ${number(seen)}`,
     ]
       .filter(Boolean)

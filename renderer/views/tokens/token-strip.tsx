@@ -5,7 +5,7 @@
 import { memo, useCallback, useState } from 'react'
 import type { InductionView, RunDetail } from '../../../core/api/contract.ts'
 import { useJobOn } from '../../api/jobs.ts'
-import { rowOf } from '../../api/pattern.ts'
+import { type Pattern, rowOf } from '../../api/pattern.ts'
 import { useInduction, useModel, usePattern, useRun } from '../../api/queries.ts'
 import { isDark, rampPosition, weightColor } from '../../charts/color.ts'
 import {
@@ -76,6 +76,7 @@ function Tokens({ run }: { run: RunDetail }) {
   const head = useSelection((s) => s.head)
   const query = useSelection((s) => s.query)
   const key = useSelection((s) => s.key)
+  const also = useSelection((s) => s.also)
   const loaded = usePattern(run.id, head)
   const pairs = useInduction().data?.pairs
   const pattern = loaded.data?.run === run.id ? loaded.data.pattern : null
@@ -88,13 +89,13 @@ function Tokens({ run }: { run: RunDetail }) {
         const now = hover.get()
         const asking = now.query ?? query
         const asked = now.key ?? (now.query === null ? key : null)
-        const row = pattern && asking !== null && asking < pattern.size ? rowOf(pattern, asking) : null
-        tintTokens(host, row, theme, asking, asked, query)
+        const queries = asking === null ? [] : now.query === null ? [asking, ...also] : [asking]
+        tintTokens(host, pattern && meanRow(pattern, queries), theme, queries, asked, query)
       }
       paint()
       return hover.subscribe(paint)
     },
-    [pattern, query, key, theme],
+    [pattern, query, key, also, theme],
   )
 
   return (
@@ -107,12 +108,23 @@ function Tokens({ run }: { run: RunDetail }) {
 const NO_PAIRS: InductionView['pairs'] = []
 const tinted = new WeakMap<Element, string>()
 
+/** Mean of the rows of several queries; a key that some of them do not see counts over those that do. */
+function meanRow(pattern: Pattern, queries: readonly number[]): Float32Array | null {
+  const rows = queries.filter((query) => query < pattern.size).map((query) => rowOf(pattern, query))
+  const [first] = rows
+  if (!first || rows.length === 1) return first ?? null
+  return first.map((_, key) => {
+    const seen = rows.map((row) => row[key]!).filter((weight) => !Number.isNaN(weight))
+    return seen.reduce((sum, weight) => sum + weight, 0) / seen.length // of none: NaN, not visible
+  })
+}
+
 /** Brings every chip up to date; only those that differ from before are touched. */
 function tintTokens(
   host: HTMLElement,
   row: Float32Array | null,
   theme: Theme,
-  asking: number | null,
+  asking: readonly number[],
   asked: number | null,
   locked: number | null,
 ): void {
@@ -121,13 +133,13 @@ function tintTokens(
     const chip = item.firstElementChild as HTMLElement
     const weight = row ? row[i]! : 0
     const t = weight > 0.015 ? Math.round(rampPosition(weight, false) * 100) / 100 : 0 // NaN: not visible
-    const state = `${t}${theme}${i === asking}${i === asked}${i === locked}`
+    const state = `${t}${theme}${asking.includes(i)}${i === asked}${i === locked}`
     if (tinted.get(chip) === state) continue
     tinted.set(chip, state)
     chip.style.background = t > 0 ? weightColor(theme, t) : ''
     chip.style.color = t > 0 ? (isDark(theme, t) ? '#fff' : '#16202f') : ''
     chip.classList.toggle('is-tinted', t > 0)
-    chip.classList.toggle('is-query', i === asking)
+    chip.classList.toggle('is-query', asking.includes(i))
     chip.classList.toggle('is-key', i === asked)
     chip.setAttribute('aria-pressed', String(i === locked))
   }
@@ -155,8 +167,8 @@ const TokenList = memo(function TokenList({ run, pairs }: { run: RunDetail; pair
               title={`${i} · id ${view.id}${surprise}${repeats.has(i) ? ' · occurred before' : ''}`}
               onClick={(event) => {
                 const locked = getSelection().query
-                if (event.ctrlKey || event.metaKey) return toggleAlso(i)
-                if (event.shiftKey && locked !== null && i <= locked) select({ key: i }, { replace: true })
+                if (event.shiftKey || event.ctrlKey || event.metaKey) return toggleAlso(i)
+                if (event.altKey && locked !== null && i <= locked) select({ key: i }, { replace: true })
                 else toggleQuery(i)
                 return undefined
               }}
