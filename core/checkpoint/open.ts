@@ -128,7 +128,7 @@ function refuseQuantized(config: RawConfig): void {
 }
 
 /** End-of-text ids: generation_config.json, else config.json. A broken file is only a warning. */
-function readEosIds(folder: string, config: RawConfig): { ids: number[]; warnings: string[] } {
+export function readEosIds(folder: string, config: RawConfig): { ids: number[]; warnings: string[] } {
   const warnings: string[] = []
   let value: unknown
   if (nameExists(folder, 'generation_config.json')) {

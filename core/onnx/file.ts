@@ -8,6 +8,7 @@ import { create, fromBinary, toBinary } from '@bufbuild/protobuf'
 import {
   type GraphProto,
   GraphProtoSchema,
+  type ModelProto,
   ModelProtoSchema,
   TensorProto_DataLocation,
   ValueInfoProtoSchema,
@@ -23,6 +24,8 @@ export interface OnnxFile {
   readonly folder: string
   readonly name: string
   readonly bytes: Uint8Array
+  /** What the bytes say; its graph is `graph`. */
+  readonly model: ModelProto
   readonly graph: GraphProto
   readonly opset: number
   /** Who wrote it: 'pytorch 2.15.0'. */
@@ -64,6 +67,7 @@ export function readOnnx(path: string): OnnxFile {
     folder,
     name,
     bytes,
+    model,
     graph,
     opset,
     producer: `${model.producerName} ${model.producerVersion}`.trim(),

@@ -30,8 +30,17 @@ interface Input {
 export interface Feeder {
   /** Tokens of a prompt, where the graph takes one length only. */
   readonly length: number | null
-  /** The feeds of one prompt. Throws `bad-prompt` for another length than a fixed one. */
-  feeds(ids: readonly number[]): Map<string, OnnxFeed>
+  /** The feeds of one prompt, or of its rows after `past`. Throws `bad-prompt` for another length than a fixed one. */
+  feeds(ids: readonly number[], past?: OnnxPast): Map<string, OnnxFeed>
+  /** Inputs of past keys and values, and the output that holds each for the next step; empty where one has none. */
+  readonly past: readonly { readonly input: string; readonly output: string }[]
+}
+
+/** What a graph handed out of the rows before. */
+export interface OnnxPast {
+  readonly rows: number
+  /** Keys and values by the name of their input. */
+  readonly tensors: ReadonlyMap<string, OnnxFeed>
 }
 
 /** Reads the inputs once. Throws `unsupported` naming the file and the input. */
@@ -52,8 +61,8 @@ export function feederOf(graph: GraphProto, file: string): Feeder {
       'unsupported',
       `${file}: ${tokens.name} has the shape [${tokens.dims.join(', ')}], but one prompt at a time is [batch, sequence]; export it with dynamic axes.`,
     )
-  for (const input of inputs) if (input !== tokens) arrayOf(input, 1, file) // what is not known is refused now
-  const feeds = (ids: readonly number[]) => {
+  for (const input of inputs) if (input !== tokens) arrayOf(input, 1, file, null) // what is not known is refused now
+  const feeds = (ids: readonly number[], past: OnnxPast | null = null) => {
     if (typeof length === 'number' && length !== ids.length)
       throw new HeadscopeError(
         'bad-prompt',
@@ -62,11 +71,20 @@ export function feederOf(graph: GraphProto, file: string): Feeder {
     return new Map(
       inputs.map((input) => [
         input.name,
-        input === tokens ? feedOf(input, [1, ids.length], (i) => ids[i]!) : arrayOf(input, ids.length, file),
+        input === tokens
+          ? feedOf(input, [1, ids.length], (i) => ids[i]!)
+          : arrayOf(input, ids.length, file, past),
       ]),
     )
   }
-  return { length: typeof length === 'number' ? length : null, feeds }
+  return {
+    length: typeof length === 'number' ? length : null,
+    feeds,
+    past: pastOf(
+      inputs.filter(isPast).map(({ name }) => name),
+      graph.output.map(({ name }) => name),
+    ),
+  }
 }
 
 // --- Internal helpers ---
@@ -85,21 +103,40 @@ function inputOf(info: ValueInfoProto, file: string): Input {
   return { name: info.name, type, dims }
 }
 
-/** The array of an input beside the tokens, for a prompt of `length` tokens and nothing past. */
-function arrayOf(input: Input, length: number, file: string): OnnxFeed {
+/** The array of an input beside the tokens, for `rows` tokens after what is past. */
+function arrayOf(input: Input, rows: number, file: string, past: OnnxPast | null): OnnxFeed {
   const { name, dims } = input
-  if (/^past_|past_key_values|^pkv|\bpast\b|cache_(k|v|key|value)/.test(name) && dims.length >= 3)
-    return feedOf(input, pastShape(input, file), () => 0)
-  if (/attention_mask/.test(name) && dims.length === 2) return feedOf(input, [1, length], () => 1)
+  const start = past?.rows ?? 0
+  if (isPast(input)) return past?.tensors.get(name) ?? feedOf(input, pastShape(input, file), () => 0)
+  if (/attention_mask/.test(name) && dims.length === 2) return feedOf(input, [1, start + rows], () => 1)
   if (/position_ids/.test(name) && dims.length <= 2)
-    return feedOf(input, dims.length === 2 ? [1, length] : [length], (i) => i)
-  if (name === 'cache_position') return feedOf(input, [length], (i) => i)
-  if (/token_type_ids/.test(name)) return feedOf(input, [1, length], () => 0)
-  if (/^use_cache/.test(name)) return feedOf(input, dims.length === 0 ? [] : [1], () => 0)
+    return feedOf(input, dims.length === 2 ? [1, rows] : [rows], (i) => start + i)
+  if (name === 'cache_position') return feedOf(input, [rows], (i) => start + i)
+  if (/token_type_ids/.test(name)) return feedOf(input, [1, rows], () => 0)
+  if (/^use_cache/.test(name)) return feedOf(input, dims.length === 0 ? [] : [1], () => (past ? 1 : 0))
   throw new HeadscopeError(
     'unsupported',
     `${file} wants the input ${name} [${dims.join(', ')}], which is none of input_ids, attention_mask, position_ids, token_type_ids, cache_position and past keys and values; export it with those.`,
   )
+}
+
+function isPast({ name, dims }: Input): boolean {
+  return /^past_|past_key_values|^pkv|\bpast\b|cache_(k|v|key|value)/.test(name) && dims.length >= 3
+}
+
+/** Which output is which past of the next step, by name: `past_key_values.0.key` and `present.0.key`. */
+function pastOf(inputs: readonly string[], outputs: readonly string[]): Feeder['past'] {
+  const pairs = inputs.flatMap((input) => {
+    const names = [
+      input.replace(/past(_key_values)?/, 'present'),
+      input.replace(/past_key_values/, 'present_key_values'),
+      input.replace(/^past_/, ''),
+      `${input}_out`,
+    ]
+    const output = names.find((name) => name !== input && outputs.includes(name))
+    return output === undefined ? [] : [{ input, output }]
+  })
+  return pairs.length === inputs.length ? pairs : []
 }
 
 /** Past keys and values of length 0: the symbolic axis that is not the batch (its name says past, or it comes late). */

@@ -15,9 +15,35 @@ import { type Batch, batchOf, checkBatch, rightPad, sourceOf } from './prompts.t
 import type { HookInfo } from './segments.ts'
 import type { EditSource, RunOptions } from './types.ts'
 
+/** What runs the prompts behind edits. */
+export interface SourceRunner {
+  /** Hooks of an unedited run of a batch of one prompt. */
+  capture(
+    batch: Batch,
+    hooks: readonly HookInfo[],
+    tokenTypes?: readonly number[],
+  ): Promise<ReadonlyMap<string, Tensor>>
+  batchOf(ids: readonly number[], decoderIds?: readonly number[]): Batch
+  encode(text: string): number[]
+}
+
 /** A source of values for one run's edits. Throws `bad-edit` naming the source and the rule. */
 export function createSources(
   engine: Engine,
+  batch: Batch,
+  options: Pick<RunOptions, 'openRun' | 'tokenTypes'>,
+): EditContext['source'] {
+  const runner: SourceRunner = {
+    capture: (one, hooks, tokenTypes) => captureHooks(engine, one, hooks, tokenTypes),
+    batchOf: (ids, decoderIds) => batchOf(engine.model.spec, [ids], decoderIds && [decoderIds]),
+    encode: engine.encode,
+  }
+  return sourcesOver(runner, batch, options)
+}
+
+/** The same over whatever runs prompts. */
+export function sourcesOver(
+  runner: SourceRunner,
   batch: Batch,
   options: Pick<RunOptions, 'openRun' | 'tokenTypes'>,
 ): EditContext['source'] {
@@ -33,7 +59,7 @@ export function createSources(
         `The edit takes values from run ${from.run}, but no store is open; name one.`,
       )
     }
-    const known = captured.get(from) ?? captureAll(engine, from, together, batch, options)
+    const known = captured.get(from) ?? captureAll(runner, from, together, batch, options)
     captured.set(from, known)
     return (await known).get(hook.name)!
   }
@@ -45,17 +71,14 @@ type Prompted = Extract<EditSource, { item: number } | { ids: readonly number[] 
 
 /** The hooks' values on the source's prompts. */
 async function captureAll(
-  engine: Engine,
+  runner: SourceRunner,
   from: Prompted,
   hooks: readonly HookInfo[],
   batch: Batch,
   options: Pick<RunOptions, 'tokenTypes'>,
 ): Promise<ReadonlyMap<string, Tensor>> {
-  if ('mean' in from) return corpusMean(engine, from, hooks)
-  if ('ids' in from) {
-    const decoderIds = from.decoder_ids && [from.decoder_ids]
-    return captureHooks(engine, batchOf(engine.model.spec, [from.ids], decoderIds), hooks)
-  }
+  if ('mean' in from) return corpusMean(runner, from, hooks)
+  if ('ids' in from) return runner.capture(runner.batchOf(from.ids, from.decoder_ids), hooks)
   const ids = batch.main.at(from.item)
   if (!ids || from.item < 0)
     throw new HeadscopeError(
@@ -63,18 +86,18 @@ async function captureAll(
       `There is no item ${from.item} to take values from: the batch has ${batch.main.length}.`,
     )
   const source = batch.source && [batch.source[from.item]!]
-  return captureHooks(engine, { main: [ids], source }, hooks, options.tokenTypes?.[from.item])
+  return runner.capture({ main: [ids], source }, hooks, options.tokenTypes?.[from.item])
 }
 
 async function corpusMean(
-  engine: Engine,
+  runner: SourceRunner,
   { mean, over = 'all' }: { readonly mean: string; readonly over?: 'all' | 'pos' },
   hooks: readonly HookInfo[],
 ): Promise<ReadonlyMap<string, Tensor>> {
-  const prompts = readPromptFile(mean).map((one) => ('ids' in one ? one.ids : engine.encode(one.text)))
+  const prompts = readPromptFile(mean).map((one) => ('ids' in one ? one.ids : runner.encode(one.text)))
   const add = meanOver(over, `The mean over ${mean}`)
   for (const ids of prompts) {
-    const captured = await captureHooks(engine, batchOf(engine.model.spec, [ids], undefined), hooks)
+    const captured = await runner.capture(runner.batchOf(ids), hooks)
     for (const [name, tensor] of captured) add.tensor(name, tensor)
   }
   return add.finish()

@@ -16,7 +16,7 @@ import { type KeyValues, runPass } from './pass.ts'
 import { logitsOf } from './predictions.ts'
 import { type Batch, batchOf, checkBatch, sourceLengthsOf, sourceOf } from './prompts.ts'
 import { sameTable } from './rope-tables.ts'
-import { checkSampling, sample } from './sampling.ts'
+import { checkSampling, type Sampling, sample } from './sampling.ts'
 import type { RunOptions } from './types.ts'
 
 export interface GenerateOptions extends Pick<RunOptions, 'edits' | 'capture' | 'signal' | 'openRun'> {
@@ -63,17 +63,40 @@ export async function generate(
   const batch = batchOf(spec, [given], options.decoderIds && [options.decoderIds])
   const warnings = checkBatch(batch, spec)
   const prompt = batch.main[0]!
-  const { max = 50, seed = 0, stopAt = [] } = options
-  if (!Number.isInteger(max) || max < 1)
-    throw new HeadscopeError('bad-request', `max must be a whole number of 1 or more, but is ${max}.`)
-  const settings = { temperature: options.temperature ?? 0, topK: options.topK ?? 0, topP: options.topP ?? 1 }
-  checkSampling(settings)
-  const random = createRandom(seed)
-  const room = spec.positional === 'learned' ? spec.nCtx - prompt.length : max
-  const steps = Math.min(max, room)
+  const room = spec.positional === 'learned' ? spec.nCtx - prompt.length : null
+  const steps = stepsOf(options, room)
   const total = prompt.length + steps
   const decoder = createDecoder(engine, batch, await resolve(engine, batch, total, options), options)
+  const made = await drawTokens(decoder, prompt, steps, options)
+  return { promptIds: prompt, ...(batch.source ? { sourceIds: given } : {}), ...made, warnings }
+}
 
+/** What gives the logits of the next token. */
+export interface Decoder {
+  /** Takes rows and gives the logits after the last; null where the model takes no more rows. */
+  next(fed: readonly number[], step: number): Promise<Float32Array | null>
+  cacheBytes(): number
+}
+
+/** Checks the settings of a continuation. `room` is how many tokens still fit, null: any number. Throws `bad-request`. */
+export function stepsOf(options: GenerateOptions, room: number | null): number {
+  const { max = 50 } = options
+  if (!Number.isInteger(max) || max < 1)
+    throw new HeadscopeError('bad-request', `max must be a whole number of 1 or more, but is ${max}.`)
+  checkSampling(samplingOf(options))
+  return room === null ? max : Math.min(max, room)
+}
+
+/** Draws up to `steps` tokens after a prompt. */
+export async function drawTokens(
+  decoder: Decoder,
+  prompt: readonly number[],
+  steps: number,
+  options: GenerateOptions,
+): Promise<Pick<Generated, 'ids' | 'logProbs' | 'stopped' | 'cacheBytes'>> {
+  const { max = 50, seed = 0, stopAt = [] } = options
+  const settings = samplingOf(options)
+  const random = createRandom(seed)
   const ids: number[] = []
   const logProbs: number[] = []
   let fed: readonly number[] = prompt
@@ -81,6 +104,10 @@ export async function generate(
   const started = performance.now()
   for (let step = 0; step < steps; step++) {
     const logits = await decoder.next(fed, step)
+    if (!logits) {
+      stopped = 'context'
+      break
+    }
     const { id, logProb } = sample(logits, settings, random)
     ids.push(id)
     logProbs.push(logProb)
@@ -97,19 +124,14 @@ export async function generate(
     }
     fed = [id]
   }
-  const sourceIds = batch.source ? { sourceIds: given } : {}
-  return {
-    promptIds: prompt,
-    ...sourceIds,
-    ids,
-    logProbs,
-    stopped,
-    cacheBytes: decoder.cacheBytes(),
-    warnings,
-  }
+  return { ids, logProbs, stopped, cacheBytes: decoder.cacheBytes() }
 }
 
 // --- Internal helpers ---
+
+function samplingOf({ temperature = 0, topK = 0, topP = 1 }: GenerateOptions): Sampling {
+  return { temperature, topK, topP }
+}
 
 function resolve(engine: Engine, batch: Batch, total: number, options: GenerateOptions) {
   return resolveEdits(options.edits ?? [], {
@@ -128,7 +150,7 @@ function createDecoder(
   batch: Batch,
   edits: readonly ResolvedEdit[],
   options: GenerateOptions,
-) {
+): Decoder {
   const names = engine.hooks.map((hook) => hook.name)
   const wanted = new Set(options.capture ? matchHooks(options.capture, names) : [])
   const cacheable = (from: number, to: number) =>

@@ -7,8 +7,8 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFil
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { InferenceSession, Tensor as OrtTensor } from 'onnxruntime-node'
-import { afterAll, describe, expect, test } from 'vitest'
-import { type OnnxModel, openModel, openOnnx, scanHeads } from '../../core/index.ts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Edit, type Model, type OnnxModel, openModel, openOnnx, scanHeads } from '../../core/index.ts'
 import { FIXTURES, relativeError } from '../support/golden.ts'
 
 const FOLDER = join(FIXTURES, 'onnx')
@@ -109,6 +109,117 @@ describe.each([
   })
 })
 
+describe.each([
+  ['gpt2.onnx', 'gpt2-prefixed'],
+  ['gpt2-opset13.onnx', 'gpt2-prefixed'],
+  ['neox-parallel.onnx', 'neox-parallel'],
+  ['llama-past.onnx', 'llama-gqa'],
+])('edits and continuations: %s as %s', (file, checkpoint) => {
+  let model: Model
+  let original: Model
+  beforeAll(async () => {
+    model = await openModel(join(FOLDER, file))
+    original = await openModel(join(FIXTURES, 'transformers', checkpoint))
+  })
+  afterAll(() => Promise.all([model.close(), original.close()]))
+
+  const other = IDS.map((id) => id + 2)
+  const steering = { values: Float32Array.from({ length: 64 }, (_, i) => i / 16), shape: [64] }
+  const kinds: Record<string, readonly Edit[]> = {
+    'a head is zero': [{ hook: 'blocks.1.attn.hook_z', head: 1, op: 'zero' }],
+    'a head of one item is scaled at some positions': [
+      { hook: 'blocks.0.attn.hook_z', head: [0, 2], item: 1, pos: '1:', op: 'scale', by: 0.5 },
+    ],
+    'attention is knocked out': [
+      { hook: 'blocks.*.attn.hook_attn_scores', query: -1, key: 1, op: 'set', value: '-inf' },
+    ],
+    'the pattern of another prompt': [
+      { hook: 'blocks.1.attn.hook_pattern', head: 3, op: 'set', from: { ids: other } },
+    ],
+    'the residual of another item': [
+      { hook: 'blocks.1.hook_resid_pre', item: 1, pos: 2, op: 'set', from: { item: 0 } },
+    ],
+    'several at one place': [
+      { hook: 'blocks.0.hook_mlp_out', pos: 2, op: 'scale', by: 3 },
+      { hook: 'blocks.0.hook_mlp_out', op: 'add', value: 0.25 },
+      { hook: 'blocks.1.hook_attn_out', pos: [0, 3], op: 'zero' },
+    ],
+    'a direction is added': [{ hook: 'blocks.1.hook_resid_post', pos: 1, op: 'add', by: 2, from: steering }],
+  }
+
+  test.each(Object.keys(kinds))('%s: as in the checkpoint, in a batch of unequal lengths', async (name) => {
+    const width = model.spec.dModel
+    const edits = kinds[name]!.map((edit) =>
+      edit.from && 'values' in edit.from
+        ? { ...edit, from: { values: edit.from.values.subarray(0, width), shape: [width] } }
+        : edit,
+    )
+    const prompts = [IDS, IDS.slice(2, 7)]
+    const capture = ['blocks.*.hook_resid_p*', 'blocks.*.attn.hook_pattern', 'logits']
+    const ours = await model.run(prompts, { edits, capture })
+    const theirs = await original.run(prompts, { edits, capture })
+    const clean = await model.run(prompts, { capture: ['logits'] })
+    expect(relativeError(ours.get('logits').data, clean.get('logits').data)).toBeGreaterThan(1e-3)
+    for (const hook of ours.captured)
+      expect(relativeError(ours.get(hook).data, theirs.get(hook).data), hook).toBeLessThan(1e-4)
+    expect(ours.provenance.edits).toEqual(edits)
+  })
+
+  test('an edit that changes nothing changes no bit', async () => {
+    const capture = ['blocks.1.attn.hook_pattern', 'logits']
+    const clean = await model.run(IDS, { capture })
+    for (const op of [
+      { op: 'scale', by: 1 },
+      { op: 'add', value: 0 },
+    ] as const) {
+      const edited = await model.run(IDS, { capture, edits: [{ hook: 'blocks.0.attn.hook_z', ...op }] })
+      for (const hook of capture) expect(edited.get(hook).data).toEqual(clean.get(hook).data)
+    }
+  })
+
+  test('greedy tokens, also under edits, with captures of the new rows', async () => {
+    const edits: Edit[] = [{ hook: 'blocks.0.attn.hook_z', head: 1, pos: 'new', op: 'scale', by: 2 }]
+    for (const changed of [[], edits]) {
+      const rows = new Map<string, number[][]>()
+      const options = {
+        max: 6,
+        edits: changed,
+        capture: ['blocks.1.attn.hook_pattern', 'blocks.1.hook_resid_post'],
+      }
+      const made = await model.generate(IDS, {
+        ...options,
+        onCapture: (hook, { shape }) => void rows.set(hook, [...(rows.get(hook) ?? []), [...shape]]),
+      })
+      const reference = await original.generate(IDS, options)
+      expect(made.ids).toEqual(reference.ids)
+      made.logProbs.forEach((value, i) => {
+        expect(value).toBeCloseTo(reference.logProbs[i]!, 4)
+      })
+      expect(made.stopped).toBe('max')
+      expect(rows.get('blocks.1.hook_resid_post')!.map((shape) => shape[1])).toEqual([8, 1, 1, 1, 1, 1])
+      expect(rows.get('blocks.1.attn.hook_pattern')!.map((shape) => shape.slice(2))).toEqual(
+        [0, 1, 2, 3, 4, 5].map((step) => [step === 0 ? 8 : 1, 8 + step]),
+      )
+      // Keys and values are kept only where the file hands them out.
+      expect(made.cacheBytes > 0).toBe(file === 'llama-past.onnx')
+    }
+    expect(
+      (await model.generate(IDS, { max: 3, stopAt: [(await model.generate(IDS, { max: 1 })).ids[0]!] }))
+        .stopped,
+    ).toBe('eos')
+    await expect(model.generate(IDS, { max: 0 })).rejects.toThrow('max must be')
+  })
+})
+
+test('a text that outgrows the graph keeps what was made', async () => {
+  const model = await openModel(join(FOLDER, 'gpt2.onnx'))
+  const made = await model.generate(new Array(26).fill(5), { max: 40 })
+  expect(made.stopped).toBe('context')
+  expect(made.ids.length).toBeGreaterThan(0)
+  expect(made.warnings.join()).toMatch(/takes no more than \d+ tokens/)
+  await model.close()
+})
+
 describe('what cannot be done is said in a sentence', () => {
   test('fused attention: its pattern does not exist, the rest does', async () => {
     const model = await openOnnx(join(FOLDER, 'fused.onnx'))
@@ -137,6 +248,24 @@ describe('what cannot be done is said in a sentence', () => {
     await model.close()
   })
 
+  test('an edit of any tensor by its own name, and of the logits', async () => {
+    const model = (await openModel(join(FOLDER, 'gpt2.onnx'))) as OnnxModel
+    const edits: Edit[] = [
+      { hook: 'tanh', item: 1, op: 'set', value: 0.5 },
+      { hook: 'unembed.hook_out', pos: 0, op: 'set', value: 3 },
+    ]
+    const capture = ['tanh', 'logits', 'unembed.hook_out']
+    const run = await model.run([IDS, IDS], { edits, capture })
+    const tanh = run.get('tanh').data
+    expect(new Set(tanh.subarray(tanh.length / 2))).toEqual(new Set([0.5]))
+    const clean = await model.run(IDS, { capture: ['tanh'] })
+    expect(tanh.subarray(0, tanh.length / 2)).toEqual(clean.get('tanh').data)
+    const vocab = model.spec.dVocab
+    for (const name of ['logits', 'unembed.hook_out'])
+      expect(new Set(run.get(name).data.subarray(0, vocab))).toEqual(new Set([3]))
+    await model.close()
+  })
+
   test('any tensor by its own name', async () => {
     const model = (await openModel(join(FOLDER, 'gpt2.onnx'))) as OnnxModel
     expect(model.observable).toContain('tanh')
@@ -147,15 +276,28 @@ describe('what cannot be done is said in a sentence', () => {
     await model.close()
   })
 
-  test('edits, continuing, gradients', async () => {
+  test('gradients, and prompts that do not fit', async () => {
     const model = await openModel(join(FOLDER, 'gpt2.onnx'))
-    const edit = { hook: 'blocks.0.attn.hook_z', op: 'zero' } as const
-    await expect(model.run(IDS, { edits: [edit] })).rejects.toThrow('nothing in it can be replaced')
-    await expect(model.generate(IDS)).rejects.toThrow('not continued token by token')
     expect(() => model.engine()).toThrow('open the checkpoint')
     await expect(model.run([[1], [96]])).rejects.toThrow('holds the id 96')
     await expect(model.run(new Array(64).fill(1))).rejects.toThrow('could not run this graph')
     await model.close()
+  })
+
+  test('edits that cannot be', async () => {
+    const model = await openModel(join(FOLDER, 'gpt2.onnx'))
+    const refuses = (edit: Edit, message: string) =>
+      expect(model.run(IDS, { edits: [edit] }), edit.hook).rejects.toThrow(message)
+    await refuses({ hook: 'blocks.0.attn.hook_z', head: 9, op: 'zero' }, 'There is no head 9')
+    await refuses({ hook: 'blocks.0.attn.hook_q', op: 'zero' }, 'matches no hook')
+    const scores = 'blocks.0.attn.hook_attn_scores'
+    await refuses({ hook: scores, query: 1, key: '0:2', op: 'set', value: '-inf' }, 'without any key')
+    await refuses({ hook: 'tanh', pos: 1, op: 'zero' }, 'pos cannot be chosen there')
+    await refuses({ hook: 'tanh', op: 'set', from: { ids: IDS } }, 'no hook that was recognised')
+    const fused = await openModel(join(FOLDER, 'fused.onnx'))
+    const edits: Edit[] = [{ hook: 'blocks.0.attn.hook_pattern', op: 'zero' }]
+    await expect(fused.run([1, 2], { edits })).rejects.toThrow('pattern not observable')
+    await Promise.all([model.close(), fused.close()])
   })
 
   test('files that are broken, missing or short', async () => {
