@@ -10,7 +10,7 @@ import type { ErrorCode } from '../errors.ts'
 import type { Ablated, AblateKind, AblateOver } from '../intervene/ablate.ts'
 import type { Attributed, AttributionCell, AttributionSite } from '../intervene/attribute.ts'
 import type { PatchBy, Patched, PatchSite } from '../intervene/patch.ts'
-import type { PathCell, PathPatched } from '../intervene/path.ts'
+import type { PathCell, PathPatched, PathPlan } from '../intervene/path.ts'
 import type { AblationCell, PatchCell, SweepEstimate } from '../intervene/types.ts'
 import type { Metric } from '../run/metrics.ts'
 import type { Edit, Prediction, Provenance } from '../run/types.ts'
@@ -287,7 +287,8 @@ export interface InductionView {
  * POST /api/jobs/ablate, /patch, /path and /attribute: sweeps of interventions. Their stream gives one `begun` event,
  * then `cells` as they come; the job's result is an ExperimentDetail. Each is stored as an experiment from its first
  * cell on. `resume` goes on with a stored experiment: the request that is stored there counts, not the other fields,
- * and its known cells come at once.
+ * and its known cells come at once. Where a decoder reads an encoder, a sweep goes over the decoder: both prompts are the
+ * same text of the encoder, and differ in their decoder's part.
  */
 export interface AblateRequest {
   readonly model: string
@@ -310,14 +311,11 @@ export interface PatchRequest {
   readonly metric: Metric
   readonly resume?: number
 }
-export interface PathRequest {
+/** `from` and `to`: every sender with every receiver; or `edges`: those of a circuit. */
+export type PathRequest = PathPlan & {
   readonly model: string
   readonly clean: PromptInput
   readonly corrupt: PromptInput
-  /** `L5H1` or `L3.mlp`. */
-  readonly from: readonly string[]
-  /** `L7H2.q`, `L7H2.k`, `L7H2.v`, `L7.mlp` or `logits`. */
-  readonly to: readonly string[]
   readonly metric: Metric
   readonly mlps?: 'freeze' | 'recompute'
   readonly resume?: number

@@ -14,12 +14,12 @@ export function option(name: string, value: string | number | undefined): string
 
 export function promptWords(
   prompt: PromptInput,
-  names: readonly [text: string, ids: string] = ['text', 'ids'],
+  names: readonly [text: string, ids: string, own?: string, ownIds?: string] = ['text', 'ids'],
 ): string[] {
   const { decoder } = prompt
   return [
     ...(prompt.ids ? option(names[1], prompt.ids.join(',')) : option(names[0], prompt.text ?? '')),
-    ...(decoder ? promptWords(decoder, ['decoder-text', 'decoder-ids']) : []),
+    ...(decoder ? promptWords(decoder, [names[2] ?? 'decoder-text', names[3] ?? 'decoder-ids']) : []),
     ...(prompt.bos && prompt.bos !== 'auto' ? option('bos', prompt.bos) : []),
   ]
 }

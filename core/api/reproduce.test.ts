@@ -39,6 +39,18 @@ const REQUESTS: ReproduceRequest[] = [
     request: { model: 'm', ...pair, from: ['L0H1', 'L1.mlp'], to: ['logits'], mlps: 'freeze', metric },
   },
   {
+    kind: 'path',
+    request: {
+      model: 'm',
+      ...pair,
+      edges: [
+        { from: 'embed', to: 'L0H1.v' },
+        { from: 'L0H1', to: 'L1H2.k' },
+      ],
+      metric,
+    },
+  },
+  {
     kind: 'attribute',
     request: { model: 'm', ...pair, sites: ['z', 'q'], verify: 5, gradDrop: true, metric },
   },
@@ -116,6 +128,25 @@ describe('reproduction', () => {
     expect(script).toContain("import { patch, openModel } from 'headscope'")
     expect(script).toContain('openModel("/models/it is")')
     expect(script).toContain('await patch(model, clean, corrupt, { site: "z"')
+  })
+
+  test('where a decoder reads an encoder, its texts are named apart and a script reads the text first', () => {
+    const [clean, corrupt] = ['Das Haus', 'Das Hemd'].map((text) => ({
+      text: 'the house',
+      decoder: { text },
+    }))
+    const { command, script } = reproduce(
+      { kind: 'patch', request: { model: 'm', clean: clean!, corrupt: corrupt!, site: 'cross_z', metric } },
+      { path: '/m' },
+    )
+    const words = wordsIn(command!)
+    expect(words[words.indexOf('--clean-decoder') + 1]).toBe('Das Haus')
+    expect(words[words.indexOf('--corrupt-decoder') + 1]).toBe('Das Hemd')
+    readArguments(COMMANDS.find((one) => one.name === 'patch')!, words.slice(2))
+    expect(script).toContain('const reading = await model.reading(model.encode("the house"))')
+    expect(script).toContain('const corrupt = decoderPrompt(model, "Das Hemd")')
+    expect(script).toContain('await patch(reading, clean, corrupt')
+    expect(script).toContain("import { patch, decoderPrompt, openModel } from 'headscope'")
   })
 
   test('an edited attribution, a relation and a head taken apart have a script and no command', () => {

@@ -61,8 +61,13 @@ function wordsOf(asked: RunOrSweep): string[] {
 function pairWords({ clean, corrupt }: { clean: PromptInput; corrupt: PromptInput }): string[] {
   const { bos: _, ...plain } = corrupt
   return [
-    ...promptWords(clean, ['clean', 'clean-ids']),
-    ...promptWords(clean.bos === undefined ? corrupt : plain, ['corrupt', 'corrupt-ids']),
+    ...promptWords(clean, ['clean', 'clean-ids', 'clean-decoder', 'clean-decoder-ids']),
+    ...promptWords(clean.bos === undefined ? corrupt : plain, [
+      'corrupt',
+      'corrupt-ids',
+      'corrupt-decoder',
+      'corrupt-decoder-ids',
+    ]),
   ]
 }
 
@@ -109,8 +114,9 @@ function pathWords(request: PathRequest): string[] {
   return [
     request.model,
     ...pairWords(request),
-    ...option('from', request.from.join(',')),
-    ...option('to', request.to.join(',')),
+    ...option('from', request.from?.join(',')),
+    ...option('to', request.to?.join(',')),
+    ...option('edges', request.edges?.map(({ from, to }) => `${from}:${to}`).join(',')),
     ...option('mlps', request.mlps),
     ...option('metric', JSON.stringify(request.metric)),
   ]
@@ -163,26 +169,43 @@ function callOf(asked: RunOrSweep): ScriptForm {
     }
     case 'ablate': {
       const { model: _m, prompt, reference, resume: _r, ...options } = asked.request
-      const others = reference ? `, reference: [${reference.map(encoded).join(', ')}]` : ''
+      const stack = oneStack({ prompt })
+      const others = reference ? `, reference: [${reference.map(stack.encoded).join(', ')}]` : ''
       return {
-        imports: ['ablate'],
+        imports: ['ablate', ...stack.imports],
         lines: [
-          `const prompt = ${encoded(prompt)}`,
-          `const result = await ablate(model, prompt, { ${fields(options)}${others} })`,
+          ...stack.lines,
+          `const result = await ablate(${stack.model}, prompt, { ${fields(options)}${others} })`,
         ],
       }
     }
     default: {
       const { model: _m, clean, corrupt, resume: _r, ...options } = asked.request
       const name = asked.kind === 'path' ? 'pathPatch' : asked.kind
+      const stack = oneStack({ clean, corrupt })
       return {
-        imports: [name],
+        imports: [name, ...stack.imports],
         lines: [
-          `const clean = ${encoded(clean)}`,
-          `const corrupt = ${encoded(corrupt)}`,
-          `const result = await ${name}(model, clean, corrupt, { ${fields(options)} })`,
+          ...stack.lines,
+          `const result = await ${name}(${stack.model}, clean, corrupt, { ${fields(options)} })`,
         ],
       }
     }
+  }
+}
+
+/** The lines that make a sweep's prompts: where a decoder reads an encoder, that decoder over the encoder's one text. */
+function oneStack(prompts: Readonly<Record<string, PromptInput>>) {
+  const all = Object.values(prompts)
+  const reads = all.some(({ decoder }) => decoder)
+  const own = ({ decoder }: PromptInput) =>
+    decoder?.ids ? code(decoder.ids) : `decoderPrompt(model, ${code(decoder?.text ?? '')})`
+  const ids = reads ? own : encoded
+  const lines = Object.entries(prompts).map(([name, prompt]) => `const ${name} = ${ids(prompt)}`)
+  return {
+    model: reads ? 'reading' : 'model',
+    encoded: ids,
+    imports: reads && [...all].some(({ decoder }) => !decoder?.ids) ? ['decoderPrompt'] : [],
+    lines: reads ? [`const reading = await model.reading(${encoded(all[0]!)})`, ...lines] : lines,
   }
 }

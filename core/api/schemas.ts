@@ -94,7 +94,8 @@ const metric = z.strictObject({
 })
 const resume = z.int().min(1).optional()
 const pair = { model, clean: prompt, corrupt: prompt, metric, resume }
-const ends = z.array(z.string().min(1).max(100)).min(1, 'name at least one').max(10_000)
+const end = z.string().min(1).max(100)
+const ends = z.array(end).min(1, 'name at least one').max(10_000)
 
 export const ablateBody = z.strictObject({
   model,
@@ -124,12 +125,22 @@ export const patchBody = z.strictObject({
   by: z.enum(['layer,pos', 'layer,head']).optional(),
   direction: z.enum(['denoise', 'noise']).optional(),
 })
-export const pathBody = z.strictObject({
-  ...pair,
-  from: ends,
-  to: ends,
-  mlps: z.enum(['freeze', 'recompute']).optional(),
-})
+export const pathBody = z
+  .strictObject({
+    ...pair,
+    from: ends.optional(),
+    to: ends.optional(),
+    edges: z
+      .array(z.strictObject({ from: end, to: end }))
+      .min(1, 'name at least one')
+      .max(10_000)
+      .optional(),
+    mlps: z.enum(['freeze', 'recompute']).optional(),
+  })
+  .refine(
+    ({ from, to, edges }) => (edges ? !from && !to : from && to),
+    'give from and to (every sender with every receiver), or edges',
+  )
 export const attributeBody = z.strictObject({
   ...pair,
   sites: z

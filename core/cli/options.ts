@@ -70,6 +70,14 @@ export const PAIR_OPTIONS = {
   corrupt: { type: 'text', value: '"…"', help: 'the corrupt prompt, of as many tokens' },
   'clean-ids': { type: 'text', value: '5,9,2', help: 'the clean prompt as token ids' },
   'corrupt-ids': { type: 'text', value: '5,8,2', help: 'the corrupt prompt as token ids' },
+  'clean-decoder': {
+    type: 'text',
+    value: '"…"',
+    help: "where a decoder reads an encoder: the decoder's clean text; --clean is then the encoder's text of both",
+  },
+  'corrupt-decoder': { type: 'text', value: '"…"', help: "the decoder's corrupt text" },
+  'clean-decoder-ids': { type: 'text', value: '0,5,9', help: 'the same as ids, start token included' },
+  'corrupt-decoder-ids': { type: 'text', value: '0,5,8', help: 'the same as ids' },
   bos: PROMPT_OPTIONS.bos,
 } as const satisfies Options
 

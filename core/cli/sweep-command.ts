@@ -54,11 +54,11 @@ export async function runSweepCommand<K extends ExperimentKind>(
       : ({ model: chosen.path, resume: values.resume } as Experiments[K]['request'])
   const store = await openWrites(values)
   let begun: { id: number | null; cells: number } | null = null
-  let done = 0
+  const done = new Set<string>()
   try {
     const model = await openChosen(chosen, values, { signal, progress })
     try {
-      const { engine, keyOf } = engineParts
+      const { engine, keyOf, decoderOwn } = engineParts
       const finished = await runExperiment(engine, model, kind, given, store?.writes ?? null, {
         signal,
         onProgress: progress(kind),
@@ -67,9 +67,10 @@ export async function runSweepCommand<K extends ExperimentKind>(
           if (shown(values.progress)) announce(estimate)
         },
         onCells: (cells) => {
-          done += cells.length
+          for (const cell of cells) done.add(keyOf(kind, cell))
         },
         encode: ({ text, ids, bos }) => (ids ? [...ids] : model.encode(text ?? '', bos ? { bos } : {})),
+        own: (prompt) => decoderOwn(model, prompt),
         view: (ids) => viewsOf(model, ids),
         keyOf,
       })
@@ -95,7 +96,7 @@ export async function runSweepCommand<K extends ExperimentKind>(
   } catch (error) {
     const left = begun as { id: number | null; cells: number } | null
     if (!signal.aborted || !left) throw error
-    const of = left.cells > 0 ? `${done} of ${left.cells} cells` : `${done} cells`
+    const of = left.cells > 0 ? `${done.size} of ${left.cells} cells` : `${done.size} cells`
     if (left.id === null) throw new Interrupted(`Cancelled after ${of}; without a store nothing is kept.`)
     const where = values.store === undefined ? '' : ` --store ${values.store}`
     throw new Interrupted(
@@ -156,17 +157,23 @@ export async function decoderInput(values: {
   return { decoder: { ids: idList(lists[0], '--decoder-ids') } }
 }
 
-/** The clean and the corrupt prompt. */
+type Sided<T extends string> = {
+  readonly [K in `${T}${'' | '-ids' | '-decoder' | '-decoder-ids'}`]: string | undefined
+}
+
+/**
+ * The clean and the corrupt prompt. With a decoder's texts the corrupt one needs no text of its own for the encoder:
+ * both read the clean one's. Throws UsageError.
+ */
 export async function givenPair(
-  values: {
-    readonly clean: string | undefined
-    readonly corrupt: string | undefined
-    readonly 'clean-ids': string | undefined
-    readonly 'corrupt-ids': string | undefined
-    readonly bos: string | undefined
-  },
+  values: Sided<'clean'> & Sided<'corrupt'> & { readonly bos: string | undefined },
   name: string,
 ): Promise<{ clean: PromptInput; corrupt: PromptInput }> {
+  const decoderOf = (side: 'clean' | 'corrupt') =>
+    decoderInput({
+      'decoder-text': list(values[`${side}-decoder`]),
+      'decoder-ids': list(values[`${side}-decoder-ids`]),
+    })
   const one = async (side: 'clean' | 'corrupt') => {
     const [text, ids] = [values[side], values[`${side}-ids`]]
     if ((text === undefined) === (ids === undefined))
@@ -174,7 +181,11 @@ export async function givenPair(
     const prompt = { text: list(text), ids: list(ids), prompts: undefined, bos: values.bos }
     return (await inputs(prompt, name))[0]!
   }
-  return { clean: await one('clean'), corrupt: await one('corrupt') }
+  const [own, other] = [await decoderOf('clean'), await decoderOf('corrupt')]
+  const clean = await one('clean')
+  const shared = other.decoder && values.corrupt === undefined && values['corrupt-ids'] === undefined
+  const corrupt = shared ? clean : await one('corrupt')
+  return { clean: { ...clean, ...own }, corrupt: { ...corrupt, ...other } }
 }
 
 /** Reference prompts from a file, texts and ids. */

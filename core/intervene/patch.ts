@@ -12,27 +12,14 @@ import type { Model } from '../run/model.ts'
 import { checkPrompts } from '../run/prompts.ts'
 import { alignPrompts, captureRun, metricRows, requireCausal, sweepBase } from './base.ts'
 import { collectCells, finiteOr, modeFor } from './collect.ts'
+import { hasHeads, PATCH_SITE_NAMES, PATCH_SITES, type PatchSite } from './patch-sites.ts'
 import { estimateSweep, type SweepCell } from './sweep.ts'
 import type { Cell, PatchCell, SweepEstimate, SweepOptions } from './types.ts'
 
-/** Sites and their hooks. q and k are the vectors whose product is the score. */
-export const PATCH_SITES = {
-  resid_pre: 'hook_resid_pre',
-  attn_out: 'hook_attn_out',
-  mlp_out: 'hook_mlp_out',
-  z: 'attn.hook_z',
-  q: 'attn.hook_rot_q',
-  k: 'attn.hook_rot_k',
-  v: 'attn.hook_v',
-  pattern: 'attn.hook_pattern',
-  cross_attn_out: 'hook_cross_attn_out',
-  cross_z: 'cross_attn.hook_z',
-  cross_pattern: 'cross_attn.hook_pattern',
-} as const
-
-export type PatchSite = keyof typeof PATCH_SITES
 /** What a cell is: one position of a layer, or one head. */
 export type PatchBy = 'layer,pos' | 'layer,head'
+
+export { PATCH_SITES, type PatchSite }
 
 export interface PatchOptions extends SweepOptions<PatchCell> {
   readonly site: PatchSite
@@ -125,19 +112,15 @@ type Place = Pick<Cell, 'layer' | 'head' | 'pos'>
 
 function placesOf(model: Model, site: PatchSite, by: PatchBy, length: number): Place[] {
   if (!Object.hasOwn(PATCH_SITES, site))
-    throw new HeadscopeError(
-      'bad-edit',
-      `"${site}" is not a site; use ${Object.keys(PATCH_SITES).join(', ')}.`,
-    )
+    throw new HeadscopeError('bad-edit', `"${site}" is not a site; use ${PATCH_SITE_NAMES.join(', ')}.`)
   if (!model.hooks.some(({ name }) => name === blockHook(0, PATCH_SITES[site])))
     throw new HeadscopeError(
       'bad-edit',
       `This model has no ${PATCH_SITES[site]}, so it has no site ${site}; use another.`,
     )
-  const headed = !site.endsWith('_out') && site !== 'resid_pre'
   if (by !== 'layer,pos' && by !== 'layer,head')
     throw new HeadscopeError('bad-edit', `"${String(by)}" is not a sweep; use layer,pos or layer,head.`)
-  if (by === 'layer,head' && !headed)
+  if (by === 'layer,head' && !hasHeads(site))
     throw new HeadscopeError('bad-edit', `${site} belongs to no single head; sweep it by layer,pos.`)
   return decoderOf(model.spec).layers.flatMap((spec, layer) => {
     const heads = site === 'k' || site === 'v' ? spec.nKvHeads : spec.nHeads

@@ -78,7 +78,57 @@ describe('an encoder and a decoder', () => {
     expect(cells).toHaveLength(8)
   })
 
+  it('patches, follows paths and attributes over the decoder, whose texts differ', async () => {
+    const pair = [
+      ...['--clean', 'green dark', '--clean-decoder', 'by then after', '--corrupt-decoder', 'by no after'],
+      ...['--answer', 'would', '--wrong', 'no', '--no-store'],
+    ]
+    const patched = await json('patch', T5, ...pair, '--site', 'cross_z')
+    expect(patched.differing).toEqual([2])
+    expect(patched.cells).toHaveLength(8)
+    const whole = await json('patch', T5, ...pair, '--site', 'resid_pre')
+    const at = (layer: number, pos: number) =>
+      whole.cells.find((cell: { layer: number; pos: number }) => cell.layer === layer && cell.pos === pos)
+    expect(at(0, 2).normalized).toBeCloseTo(1, 3)
+    expect(at(0, 1).normalized).toBe(0)
+    const { cells, clean } = await json(
+      'path',
+      T5,
+      ...pair,
+      '--edges',
+      'embed:L0H1.v,L0H1:L1H0.k,L0H1.cross:logits,L1.mlp:logits',
+    )
+    expect(cells).toHaveLength(4)
+    for (const { value, delta } of cells) expect(value - clean).toBeCloseTo(delta, 5)
+    // What the last MLP says to the logits alone is what it says at all.
+    const noised = await json('patch', T5, ...pair, '--site', 'mlp_out', '--direction', 'noise')
+    const last = noised.cells.filter((cell: { layer: number }) => cell.layer === 1)
+    expect(last[3].value).toBeCloseTo(cells[3].value, 3)
+    const all = await json('path', T5, ...pair, '--from', 'all', '--to', 'L1H0.q')
+    expect(all.cells.map(({ from }: { from: string }) => from)).toContain('L0H3.cross')
+    const estimated = await json('attribute', T5, ...pair, '--verify', '4')
+    expect(estimated.cells.filter((cell: { exact?: number }) => cell.exact !== undefined)).toHaveLength(4)
+    expect(estimated.clean).toBeCloseTo(patched.clean, 4)
+  })
+
   it('refuses what does not fit in a sentence', async () => {
+    const given = ['--answer-id', '4', '--wrong-id', '5', '--no-store']
+    await refused(
+      1,
+      /the same text for the encoder/,
+      ...['patch', T5, '--clean', 'green dark', '--corrupt', 'green rain', ...given],
+    )
+    await refused(
+      1,
+      /one text/,
+      ...['patch', fixture('transformers', 'llama-gqa'), '--clean-ids', '1,2', '--clean-decoder-ids', '1'],
+      ...['--corrupt-ids', '1,3', ...given],
+    )
+    await refused(
+      2,
+      /--edges holds "L0H1"/,
+      ...['path', T5, '--clean-ids', '1,2', '--corrupt-ids', '1,3', '--edges', 'L0H1', ...given],
+    )
     const llama = fixture('transformers', 'llama-gqa')
     await refused(1, /one text/, 'run', llama, '--ids', '1,2', '--decoder-ids', '1', '--no-store')
     await refused(

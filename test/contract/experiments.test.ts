@@ -259,6 +259,42 @@ describe('on the command line', () => {
     expect(JSON.parse(second.stdout)).toMatchObject({ experiment: 1, cells: { length: 400 } })
   }, 240_000)
 
+  const SHORT = LONG.split(',').slice(0, 60)
+  const pairArgs = [
+    ...['--clean-ids', SHORT.join(','), '--corrupt-ids', ['7', '8', ...SHORT.slice(2)].join(',')],
+    ...['--metric', '{"kind": "loss"}'],
+  ]
+  test.each([
+    ['path', ['--from', 'all', '--to', 'L3H0.q,L3H1.k,L3H2.v,L2H0.k,L2H1.v,logits'], 15],
+    ['attribute', ['--verify', '600'], 30],
+  ] as const)(
+    '%s goes on with what it lacks',
+    async (kind, more, least) => {
+      const [store, other] = [join(folder, `${kind}.db`), join(folder, `${kind}-whole.db`)]
+      const args = [kind, PROSE, ...pairArgs, ...more]
+      const { child, ended } = headscope.start([...args, '--store', store])
+      await cellsIn(store, least)
+      child.kill('SIGINT')
+      expect((await ended).stderr).toMatch(/Cancelled; \d+ of \d+ cells are stored/)
+      const before = readExperiment(store)
+      expect(before).toMatchObject({ complete: false })
+      expect(before.done).toBeLessThan(before.cells)
+      const resumed = await headscope(kind, PROSE, '--resume', '1', '--store', store, '--json')
+      const whole = await headscope(...args, '--store', other, '--json')
+      const after = readExperiment(store)
+      expect(after).toMatchObject({ complete: true, done: after.cells })
+      expect(after.cellList.slice(0, before.done)).toEqual(before.cellList)
+      const [one, two] = [JSON.parse(resumed.stdout), JSON.parse(whole.stdout)]
+      expect(one.cells).toHaveLength(two.cells.length)
+      one.cells.forEach((cell: Record<string, number>, i: number) => {
+        for (const name of ['value', 'estimate', 'exact'])
+          if (typeof cell[name] === 'number' && typeof two.cells[i][name] === 'number')
+            expect(cell[name]).toBeCloseTo(two.cells[i][name], 4)
+      })
+    },
+    240_000,
+  )
+
   test('a killed sweep resumes, and gives the same cells as one that was never killed', async () => {
     const [store, other] = [join(folder, 'killed.db'), join(folder, 'whole.db')]
     const script = join(ROOT, 'test', 'support', 'sweep-writer.ts')

@@ -24,6 +24,8 @@ export interface ExperimentCall<K extends ExperimentKind> {
   readonly onBegun?: (id: number | null, estimate: SweepEstimate | null) => void
   readonly onCells?: (cells: readonly Experiments[K]['cell'][]) => void
   readonly encode: (prompt: PromptInput) => number[]
+  /** The decoder's own ids of a prompt, where a decoder reads an encoder; else null. */
+  readonly own?: (prompt: PromptInput) => number[] | null
   readonly view: (ids: readonly number[]) => readonly TokenView[]
   /** How a cell is told from the others. */
   readonly keyOf: (kind: K, cell: Experiments[K]['cell']) => string
@@ -49,8 +51,10 @@ export async function runExperiment<M extends EngineModel, K extends ExperimentK
   const stored = given.resume === undefined ? null : openStored(workspace, kind, given.resume, hash)
   const { resume: _, ...asked } = stored?.request ?? given
   const request = asked as Experiments[K]['request']
-  const ids = promptsOf(request).map(call.encode)
-  const prompts = ids.map(call.view)
+  const inputs = promptsOf(request)
+  const ids = inputs.map(call.encode)
+  // A sweep goes over the decoder, so its positions are those of the decoder's text.
+  const prompts = inputs.map((prompt, i) => call.view(call.own?.(prompt) ?? ids[i]!))
   let id = stored?.id ?? null
   let begun = false
   const begin = (estimate: SweepEstimate | null): void => {

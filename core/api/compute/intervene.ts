@@ -60,8 +60,9 @@ export async function intervene<K extends ExperimentKind>(
       })
     }
     case 'path': {
-      const { from, to, metric, mlps } = request as PathRequest
-      return pathPatch(model, first, second, { ...common, from, to, metric, ...(mlps ? { mlps } : {}) })
+      const { from, to, edges, metric, mlps } = request as PathRequest
+      const plan = edges ? { edges } : { from, to }
+      return pathPatch(model, first, second, { ...common, ...plan, metric, ...(mlps ? { mlps } : {}) })
     }
     default: {
       const { metric, sites, verify, gradDrop } = request as AttributeRequest
@@ -86,17 +87,28 @@ async function oneStack(
   options: InterveneOptions,
 ) {
   const { ids, reference } = options
-  if (!model.spec.encoderDecoder) return { model, ids, reference }
   const prompts = 'prompt' in request ? [request.prompt] : [request.clean, request.corrupt]
+  if (!model.spec.encoderDecoder) {
+    for (const prompt of prompts) decoderOwn(model, prompt) // says that there is none to give a text to
+    return { model, ids, reference }
+  }
   const [text, other] = ids
   if (other && other.join() !== text!.join())
     throw new HeadscopeError(
       'bad-request',
       "A sweep goes over the decoder, so both prompts need the same text for the encoder and differ in the decoder's; patch the encoder with edits of a run.",
     )
-  const own = ({ decoder }: PromptInput) => decoder?.ids ?? decoderPrompt(model, decoder?.text ?? '')
+  const own = (prompt: PromptInput) => decoderOwn(model, prompt)!
   const given = 'reference' in request ? (request.reference ?? []) : []
   return { model: await model.reading(text!), ids: prompts.map(own), reference: given.map(own) }
+}
+
+/** The decoder's own ids of a prompt; null where the model has one text. Throws `bad-prompt` where there is none to give. */
+export function decoderOwn(model: Model, { decoder }: PromptInput): number[] | null {
+  if (!model.spec.encoderDecoder && !decoder) return null
+  return decoder?.ids && model.spec.encoderDecoder
+    ? [...decoder.ids]
+    : decoderPrompt(model, decoder?.text ?? '')
 }
 
 /** How a cell is told from the others of its sweep. */

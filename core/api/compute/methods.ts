@@ -191,6 +191,7 @@ export function createMethods<M extends EngineModel>(
           onBegun: (experiment, estimate) => news({ type: 'begun', experiment: experiment!, estimate }),
           onCells: (cells) => news({ type: 'cells', cells }),
           encode: (prompt) => idsOf(opened, prompt),
+          own: (prompt) => engine.decoderIds(opened, prompt.decoder),
           view: (ids) => view(opened, ids),
           keyOf: cellKey,
         })

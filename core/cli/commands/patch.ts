@@ -1,5 +1,6 @@
 /** `headscope patch MODEL`: activation patching between two prompts, one place at a time. Costs a restarted run a cell. */
 import type { PatchRequest } from '../../api/contract.ts'
+import { PATCH_SITE_NAMES } from '../../intervene/patch-sites.ts'
 import { command } from '../command.ts'
 import {
   ENGINE_OPTIONS,
@@ -19,6 +20,7 @@ export const patch = command({
   examples: [
     'headscope patch induction-2l --clean-ids 0,5,9,7,5 --corrupt-ids 0,6,9,7,5 --answer-id 9 --wrong-id 7',
     'headscope patch ./my-model --clean "When Mary and John" --corrupt "When Anna and John" --site z --by layer,head --metric \'{"kind": "logit", "answer": " Mary"}\'',
+    'headscope patch ./my-t5 --clean "green dark" --clean-decoder "by then" --corrupt-decoder "by now" --site cross_z --metric \'{"kind": "loss"}\'',
   ],
   options: {
     ...PAIR_OPTIONS,
@@ -26,8 +28,8 @@ export const patch = command({
     site: {
       type: 'text',
       value: 'SITE',
-      choices: ['resid_pre', 'attn_out', 'mlp_out', 'z', 'q', 'k', 'v', 'pattern'],
-      help: 'resid_pre (default), attn_out, mlp_out, z, q, k, v or pattern',
+      choices: PATCH_SITE_NAMES,
+      help: `resid_pre (default), attn_out, mlp_out, z, q, k, v or pattern; of a decoder that reads an encoder also ${PATCH_SITE_NAMES.filter((site) => site.startsWith('cross')).join(', ')}`,
     },
     by: {
       type: 'text',
