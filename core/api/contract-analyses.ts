@@ -30,6 +30,8 @@ export interface AnalysisSummary {
   /** The model's folder, or its bundled name; of a comparison A, of a series its last step. */
   readonly model: string
   readonly modelName: string
+  /** Of the weights of that model. */
+  readonly contentHash: string
   /** What it is about, in a few words. */
   readonly title: string
   readonly created: string // ISO time

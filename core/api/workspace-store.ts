@@ -118,8 +118,9 @@ function experimentSummary(row: ExperimentRow): ExperimentSummary {
   return { id, kind: kind as ExperimentKind, model, modelName, created, cells, done, complete }
 }
 
-function analysisSummary({ id, kind, model, modelName, name, created }: ExperimentRow): AnalysisSummary {
-  return { id, kind: kind as AnalysisKind, model, modelName, title: name ?? kind, created }
+function analysisSummary(row: ExperimentRow): AnalysisSummary {
+  const { id, kind, model, modelName, contentHash, name, created } = row
+  return { id, kind: kind as AnalysisKind, model, modelName, contentHash, title: name ?? kind, created }
 }
 
 function summary({ contentHash: _, items: __, ...run }: RunSummary): StoredRun {

@@ -1,18 +1,15 @@
 /** Comparisons of checkpoints: pairs, series, and the report that can be passed on. */
 export { bestAssignment } from './assignment.ts'
 export { COMPARE, type ComparedPrompt, type CompareOptions, compare } from './compare.ts'
+export { type LossDrop, lossDropOf, type Onset, onsetOf, type ScoredStep, strongestHeads } from './onset.ts'
 export { type PatternDifference, patternDifference } from './patterns.ts'
 export { type ReportInput, reportHtml } from './report.ts'
 export {
   type BrokenMember,
-  type LossDrop,
-  type Onset,
-  onsetOf,
   type Series,
   type SeriesOptions,
   type SeriesStep,
   scanSeries,
-  strongestHeads,
 } from './series.ts'
 export type * from './types.ts'
 export { compareVocabularies } from './vocabulary.ts'

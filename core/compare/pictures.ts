@@ -1,8 +1,9 @@
 /** Pictures of a report as markup that needs no script: patterns as PNG, grids and curves as SVG. */
 import { headName } from '../graph/hook-names.ts'
 import { escaped } from './html.ts'
+import { strongestHeads } from './onset.ts'
 import { png } from './png.ts'
-import { type Series, strongestHeads } from './series.ts'
+import type { Series } from './series.ts'
 import type { ComparedHead } from './types.ts'
 
 type Rgb = readonly [number, number, number]

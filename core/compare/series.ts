@@ -4,11 +4,12 @@
  * is named, and the rest goes on. Cost: one scan per member; one model is open at a time.
  */
 import { type ScanOptions, scanHeads } from '../analysis/scan.ts'
-import type { HeadScores, ScanResult, Score } from '../analysis/types.ts'
+import type { HeadScores, ScanResult } from '../analysis/types.ts'
 import { listMembers, type SeriesMember } from '../checkpoint/index.ts'
 import type { Progress } from '../checkpoint/types.ts'
 import { HeadscopeError, isCancelled, sentence } from '../errors.ts'
 import { type Model, type OpenOptions, openModel } from '../run/model.ts'
+import { type LossDrop, lossDropOf, type Onset, onsetOf } from './onset.ts'
 
 export interface SeriesStep extends SeriesMember {
   /** The number in its name (step512 → 512), or its index. */
@@ -21,31 +22,6 @@ export interface SeriesStep extends SeriesMember {
 
 export interface BrokenMember extends SeriesMember {
   readonly error: string
-}
-
-/** When the best head of a score passes a threshold. */
-export interface Onset {
-  readonly score: string
-  readonly threshold: number
-  /** The first step at which the best head's value is at the threshold or above; null: never. */
-  readonly at: string | null
-  readonly step: number | null
-  /** The saved step before it: it happened after this one. */
-  readonly after: string | null
-  readonly head: { readonly layer: number; readonly head: number } | null
-  /** The best head's score at that step. */
-  readonly value: Score | null
-  /** First and last step that the intervals of the best head allow. */
-  readonly earliest: string | null
-  readonly latest: string | null
-  readonly why?: string
-}
-
-/** Where a loss falls most between two saved steps. */
-export interface LossDrop {
-  readonly from: string
-  readonly to: string
-  readonly nats: number
 }
 
 export interface Series {
@@ -136,37 +112,6 @@ export async function scanSeries(
   }
 }
 
-/** The onset of one score over steps in order. */
-export function onsetOf(steps: readonly SeriesStep[], score: string, threshold: number): Onset {
-  const best = steps.map((step) => bestHead(step, score))
-  const passed = best.findIndex((one) => one !== null && one.value.value! >= threshold)
-  const none = { score, threshold, at: null, step: null, after: null, head: null, value: null }
-  if (best.every((one) => one === null))
-    return { ...none, earliest: null, latest: null, why: 'no head of this series has this score' }
-  const allows = (reaches: (value: Score) => boolean) => {
-    const at = best.findIndex((one) => one !== null && reaches(one.value))
-    return at === -1 ? null : steps[at]!.at
-  }
-  const earliest = allows(({ value, high }) => (high ?? value!) >= threshold)
-  const latest = allows(({ value, low }) => (low ?? value!) >= threshold)
-  if (passed === -1) return { ...none, earliest, latest, why: `no step has a head at ${threshold} or above` }
-  const { layer, head, value } = best[passed]!
-  const { at, step } = steps[passed]!
-  const after = passed > 0 ? steps[passed - 1]!.at : null
-  return { score, threshold, at, step, after, head: { layer, head }, value, earliest, latest }
-}
-
-/** Strongest heads of a score at a step: fixed places are not enough, because heads can swap while training. */
-export function strongestHeads(step: Pick<SeriesStep, 'heads'>, score: string, count: number) {
-  return step.heads
-    .flatMap(({ layer, head, scores }) => {
-      const value = scores[score]
-      return value && value.value !== null ? [{ layer, head, value }] : []
-    })
-    .sort((a, b) => b.value.value! - a.value.value!)
-    .slice(0, count)
-}
-
 // --- Internal helpers ---
 
 function scanOptions(options: SeriesOptions): ScanOptions {
@@ -184,19 +129,4 @@ function scanOptions(options: SeriesOptions): ScanOptions {
 function numberOf(at: string, index: number): number {
   const digits = /(\d+)(?!.*\d)/.exec(at)
   return digits ? Number(digits[1]) : index
-}
-
-function bestHead(step: SeriesStep, score: string) {
-  return strongestHeads(step, score, 1)[0] ?? null
-}
-
-function lossDropOf(steps: readonly SeriesStep[]): LossDrop | null {
-  let best: LossDrop | null = null
-  for (let i = 1; i < steps.length; i++) {
-    const [before, after] = [steps[i - 1]!.loss.second, steps[i]!.loss.second]
-    if (before === null || after === null) continue
-    if (!best || before - after > best.nats)
-      best = { from: steps[i - 1]!.at, to: steps[i]!.at, nats: before - after }
-  }
-  return best
 }

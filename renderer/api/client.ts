@@ -102,7 +102,7 @@ export async function post<T>(path: string, body: unknown, signal?: AbortSignal)
   return (await response.json()) as T
 }
 
-async function remove(path: string): Promise<void> {
+export async function remove(path: string): Promise<void> {
   await request(path, { method: 'DELETE' })
 }
 

@@ -4,6 +4,7 @@
  */
 import { useSyncExternalStore } from 'react'
 import type {
+  AnalysisKind,
   CompareReply,
   CompareRequest,
   CorpusReply,
@@ -15,13 +16,17 @@ import type {
   RelationRequest,
   SearchReply,
   SearchRequest,
+  SeriesReply,
+  SeriesRequest,
   SpansReply,
   SpansRequest,
 } from '../../core/api/contract.ts'
 import type { Progress } from '../../core/checkpoint/types.ts'
-import { createStore } from '../state/store.ts'
+import { createStore, setTool, useSelection } from '../state/store.ts'
+import { useAnalysis } from './analyses.ts'
 import { ApiFailure, api, get, post } from './client.ts'
 import { follow } from './jobs.ts'
+import { queryClient } from './query-client.ts'
 
 /** What each kind of work is asked and gives. `examples` and `kept` are both the corpus job, without and with its runs kept. */
 interface Works {
@@ -30,6 +35,7 @@ interface Works {
   readonly kept: { readonly request: CorpusRequest; readonly reply: CorpusReply }
   readonly relation: { readonly request: RelationRequest; readonly reply: RelationReply }
   readonly compare: { readonly request: CompareRequest; readonly reply: CompareReply }
+  readonly series: { readonly request: SeriesRequest; readonly reply: SeriesReply }
 }
 export type WorkKind = keyof Works
 
@@ -46,12 +52,13 @@ export interface Work<K extends WorkKind> {
 
 type AllWork = { readonly [K in WorkKind]?: Work<K> }
 
-const ROUTES: Record<WorkKind, string> = {
+const KINDS: Record<WorkKind, AnalysisKind> = {
   spans: 'spans',
   examples: 'corpus',
   kept: 'corpus',
   relation: 'relation',
   compare: 'compare',
+  series: 'series',
 }
 
 const works = createStore<AllWork>({})
@@ -61,11 +68,46 @@ export function useWork<K extends WorkKind>(kind: K): Work<K> | undefined {
   return useSyncExternalStore(works.subscribe, () => works.get()[kind]) as Work<K> | undefined
 }
 
+/** The tab's setting that names the stored analysis which is shown. */
+export const resultTool = (kind: WorkKind): string => `${kind}-result`
+
+/**
+ * What a tab shows of a checkpoint (null: of any): work that runs or has just ended, or the stored analysis that the
+ * address names, as if it had just ended. Nothing is computed for the latter.
+ */
+export function useShown<K extends WorkKind>(kind: K, model: string | null): Work<K> | undefined {
+  const newest = useWork(kind)
+  const named = Number(useSelection((s) => s.tool[resultTool(kind)])) || null
+  const own = newest && (model === null || modelOf(newest.request) === model) ? newest : undefined
+  const isLive = own && (named === null || own.state !== 'done' || own.reply?.experiment === named)
+  const stored = useAnalysis(KINDS[kind], isLive ? null : named)
+  if (isLive) return own
+  const ended = { job: null, progress: null }
+  if (stored.data) {
+    const { request, reply } = stored.data
+    if (model !== null && stored.data.model !== model) return undefined
+    return { ...ended, request, reply, state: 'done', problem: null } as Work<K>
+  }
+  const problem = stored.data === null ? `Analysis ${named} is of another kind.` : stored.error?.message
+  if (problem === undefined) return undefined
+  return { ...ended, request: {}, reply: null, state: 'stopped', problem } as unknown as Work<K>
+}
+
+function modelOf(request: Works[WorkKind]['request']): string {
+  return 'model' in request ? request.model : request.a
+}
+
+/** Forgets ended work, so that a stored analysis is shown in its place. */
+export function forgetWork(kind: WorkKind): void {
+  if (works.get()[kind]?.state !== 'running') works.set({ ...works.get(), [kind]: undefined })
+}
+
 /** Starts work; its progress and its end are in `useWork`. Work of the same kind that still runs is cancelled. */
 export async function startWork<K extends WorkKind>(
   kind: K,
   request: Works[K]['request'],
   title: string,
+  hear: (cells: readonly unknown[]) => void = () => undefined,
 ): Promise<void> {
   cancelWork(kind)
   const current = () => works.get()[kind]?.request === request
@@ -75,16 +117,19 @@ export async function startWork<K extends WorkKind>(
   const first: Work<K> = { request, job: null, progress: null, state: 'running', problem: null, reply: null }
   works.set({ ...works.get(), [kind]: first })
   try {
-    const starting = post<JobStarted>(`/api/jobs/${ROUTES[kind]}`, request)
+    const starting = post<JobStarted>(`/api/jobs/${KINDS[kind]}`, request)
     starting.then(
       ({ job }) => patch({ job }),
       () => undefined, // follow rejects with the same
     )
-    const model = 'model' in request ? request.model : request.a
+    const model = modelOf(request)
     const reply = await follow<Works[K]['reply']>(starting, { kind: 'other', model, title }, (event) => {
       if (event.type === 'progress') patch({ progress: event.progress })
+      if (event.type === 'cells') hear(event.cells)
     })
     patch({ state: 'done', reply })
+    if (current() && kind !== 'kept') setTool(resultTool(kind), String(reply.experiment))
+    void queryClient.invalidateQueries({ queryKey: ['analyses'] })
   } catch (error) {
     const cancelled = error instanceof ApiFailure && error.code === 'cancelled'
     patch({ state: 'stopped', problem: cancelled ? null : (error as Error).message })

@@ -4,11 +4,12 @@
  */
 import { useState } from 'react'
 import type { OpenedModel, PromptInput } from '../../../core/api/contract.ts'
-import { startWork, useWork } from '../../api/heads.ts'
+import { startWork, useShown } from '../../api/heads.ts'
 import { useLibrary, useModel, useRun } from '../../api/queries.ts'
 import { useTool } from '../../state/store.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
+import { KeptLine } from '../corpus/kept-line.tsx'
 import { setSource, useTexts } from '../corpus/source.ts'
 import { WorkState } from '../corpus/work-state.tsx'
 import { CheckpointField } from './checkpoint-field.tsx'
@@ -35,7 +36,7 @@ function Pair({ model }: { model: OpenedModel }) {
   // The shown checkpoint against the first step of its series, until something else is chosen.
   const [a, setA] = useTool<string>('a', firstOther(model))
   const [b, setB] = useTool<string>('b', model.path)
-  const work = useWork('compare')
+  const work = useShown('compare', null)
   const prompts: readonly PromptInput[] =
     over === 'texts' ? texts.prompts.slice(0, TEXTS) : run ? [{ ids: run.views.map(({ id }) => id) }] : []
   const start = () =>
@@ -115,7 +116,10 @@ function Pair({ model }: { model: OpenedModel }) {
         </div>
       </form>
       {work?.reply ? (
-        <CompareResult key={work.job} reply={work.reply} request={work.request} />
+        <>
+          <KeptLine id={work.reply.experiment} model={null} />
+          <CompareResult key={work.reply.experiment} reply={work.reply} request={work.request} />
+        </>
       ) : work ? (
         <WorkState kind="compare" work={work} text="Reading the same texts with both…" />
       ) : (

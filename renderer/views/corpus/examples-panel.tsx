@@ -1,12 +1,13 @@
 /** The strongest examples of every head over the texts: its edges, and the texts in which it looks away from the start. */
 import type { CorpusReply, CorpusRequest, OpenedModel } from '../../../core/api/contract.ts'
-import { startWork, useWork } from '../../api/heads.ts'
+import { startWork, useShown } from '../../api/heads.ts'
 import { preciseWeight } from '../../state/format.ts'
 import { headName } from '../../state/selection.ts'
 import { useSelection } from '../../state/store.ts'
 import { Empty } from '../../ui/notice.tsx'
 import { ExampleRow } from './example-row.tsx'
 import { HeadLines } from './head-lines.tsx'
+import { KeptLine } from './kept-line.tsx'
 import { openExample } from './open-example.ts'
 import { PickFields } from './pick-fields.tsx'
 import { choicesOf, usePicks } from './picks.ts'
@@ -18,8 +19,7 @@ const KEPT = 20
 export function ExamplesPanel({ model }: { model: OpenedModel }) {
   const texts = useTexts()
   const picks = usePicks('examples')
-  const newest = useWork('examples')
-  const work = newest?.request.model === model.path ? newest : undefined
+  const work = useShown('examples', model.path)
   const start = () =>
     void startWork(
       'examples',
@@ -40,7 +40,10 @@ export function ExamplesPanel({ model }: { model: OpenedModel }) {
         </button>
       </div>
       {work?.reply ? (
-        <Found model={model} reply={work.reply} prompts={work.request.prompts} />
+        <>
+          <KeptLine id={work.reply.experiment} model={model} />
+          <Found model={model} reply={work.reply} prompts={work.request.prompts} />
+        </>
       ) : work ? (
         <WorkState kind="examples" work={work} text="Reading the texts…" />
       ) : (

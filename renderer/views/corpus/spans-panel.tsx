@@ -1,13 +1,14 @@
 /** Natural-text induction: every head's rate beside its random-repeat score, examples of the selected head, causal check. */
 import { useState } from 'react'
 import type { OpenedModel, SpansReply, SpansRequest } from '../../../core/api/contract.ts'
-import { startWork, useWork } from '../../api/heads.ts'
+import { startWork, useShown } from '../../api/heads.ts'
 import { type HeadId, headName, sameHead } from '../../state/selection.ts'
 import { useSelection } from '../../state/store.ts'
 import { Empty } from '../../ui/notice.tsx'
 import { Choice } from '../../ui/select.tsx'
 import { CausalCheck } from './causal-check.tsx'
 import { HeadRates } from './head-rates.tsx'
+import { KeptLine } from './kept-line.tsx'
 import { useTexts } from './source.ts'
 import { SpanExamples } from './span-examples.tsx'
 import { WorkState } from './work-state.tsx'
@@ -18,8 +19,7 @@ export function SpansPanel({ model }: { model: OpenedModel }) {
   const texts = useTexts()
   const [hit, setHit] = useState<Hit>('strongest')
   const [check, setCheck] = useState(true)
-  const newest = useWork('spans')
-  const work = newest?.request.model === model.path ? newest : undefined
+  const work = useShown('spans', model.path)
   const start = () =>
     void startWork(
       'spans',
@@ -55,7 +55,10 @@ export function SpansPanel({ model }: { model: OpenedModel }) {
         </button>
       </div>
       {work?.reply ? (
-        <Found model={model} reply={work.reply} prompts={work.request.prompts} />
+        <>
+          <KeptLine id={work.reply.experiment} model={model} />
+          <Found model={model} reply={work.reply} request={work.request} />
+        </>
       ) : work ? (
         <WorkState kind="spans" work={work} text="Reading the texts, and random repeats beside them…" />
       ) : (
@@ -73,20 +76,20 @@ export function SpansPanel({ model }: { model: OpenedModel }) {
 interface FoundProps {
   readonly model: OpenedModel
   readonly reply: SpansReply
-  readonly prompts: SpansRequest['prompts']
+  readonly request: SpansRequest
 }
 
-function Found({ model, reply, prompts }: FoundProps) {
+function Found({ model, reply, request }: FoundProps) {
   const selected = useSelection((s) => s.head)
   const ranked = [...reply.heads].sort((a, b) => (b.rate.value ?? -1) - (a.rate.value ?? -1))
   const head = reply.heads.find((one) => sameHead(selected, place(one))) ?? ranked[0]!
   return (
     <div className="corpus-result">
-      <HeadRates heads={ranked} shown={head} definitions={reply.definitions}>
+      <HeadRates request={request} heads={ranked} shown={head} definitions={reply.definitions}>
         {reply.places.toLocaleString('en')} places in {reply.windows.length} texts
       </HeadRates>
       <div className="corpus-side">
-        <SpanExamples model={model} reply={reply} prompts={prompts} head={head} />
+        <SpanExamples model={model} reply={reply} prompts={request.prompts} head={head} />
         {reply.causal && <CausalCheck effects={reply.causal} shown={headName(head)} />}
         {reply.warnings.map((warning) => (
           <p key={warning} className="warning small-text">

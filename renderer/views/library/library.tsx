@@ -2,10 +2,12 @@
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { LibraryModel, OpenedModel, StoredRun } from '../../../core/api/contract.ts'
+import { isOnlyViewed } from '../../api/edited-run.ts'
 import { useLibrary, useModel, useRun } from '../../api/queries.ts'
 import { openCheckpoint, openRun, runOn } from '../../state/open.ts'
 import { useSelection } from '../../state/store.ts'
 import { Failed } from '../../ui/notice.tsx'
+import { ExperimentList } from './experiment-list.tsx'
 import { OpenDialog } from './open-dialog.tsx'
 
 export function Library() {
@@ -69,14 +71,16 @@ export function Library() {
       </ul>
       <h2 className="library-title">Runs</h2>
       <ul className="library-list">
-        {[...runs]
+        {runs
+          .filter((r) => !isOnlyViewed(r.id))
           .sort((a, b) => b.id - a.id)
           .slice(0, 100)
           .map((r) => (
             <RunEntry key={r.id} run={r} selected={r.id === runId} onShow={() => show.mutate(r)} />
           ))}
-        {runs.length === 0 && <li className="library-none">Nothing stored yet.</li>}
+        {runs.every((r) => isOnlyViewed(r.id)) && <li className="library-none">Nothing stored yet.</li>}
       </ul>
+      <ExperimentList />
     </nav>
   )
 }

@@ -5,11 +5,12 @@
 import { useQuery } from '@tanstack/react-query'
 import { type DragEvent, useState } from 'react'
 import type { OpenedModel, RelationRequest } from '../../../core/api/contract.ts'
-import { headsApi, startWork, useWork } from '../../api/heads.ts'
+import { headsApi, startWork, useShown } from '../../api/heads.ts'
 import { useModel } from '../../api/queries.ts'
 import { useTool } from '../../state/store.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
+import { KeptLine } from '../corpus/kept-line.tsx'
 import { WorkState } from '../corpus/work-state.tsx'
 import { RelationResult } from './relation-result.tsx'
 import { formatSlots, formatTexts, parseTemplate, parseTriples, type Template } from './triples.ts'
@@ -34,8 +35,7 @@ function Probe({ model, example }: { model: OpenedModel; example: Template }) {
   const typed = useTyped()
   const texts = typed.texts ?? formatTexts(example)
   const slots = typed.slots ?? formatSlots(example.slots)
-  const newest = useWork('relation')
-  const work = newest?.request.model === model.path ? newest : undefined
+  const work = useShown('relation', model.path)
   const start = () => {
     setProblem(null)
     try {
@@ -136,7 +136,10 @@ function Probe({ model, example }: { model: OpenedModel; example: Template }) {
         </div>
       )}
       {work?.reply ? (
-        <RelationResult model={model} report={work.reply} />
+        <>
+          <KeptLine id={work.reply.experiment} model={model} />
+          <RelationResult model={model} request={work.request} report={work.reply} />
+        </>
       ) : work ? (
         <WorkState kind="relation" work={work} text="Reading the sentences…" />
       ) : (

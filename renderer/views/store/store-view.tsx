@@ -2,9 +2,11 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { CacheReply, ExperimentSummary, StoredRun } from '../../../core/api/contract.ts'
+import { analysesApi, useAnalyses } from '../../api/analyses.ts'
 import { api, get, post } from '../../api/client.ts'
 import { useLibrary } from '../../api/queries.ts'
 import { openExperiment, openRun } from '../../state/open.ts'
+import { openAnalysis } from '../../state/open-analysis.ts'
 import { getSelection, select } from '../../state/store.ts'
 import { Failed, Waiting } from '../../ui/notice.tsx'
 import { size, when } from '../../ui/sizes.ts'
@@ -22,7 +24,7 @@ export function StoreView() {
   const experiments = useQuery({ queryKey: ['experiments'], queryFn: api.experiments, staleTime: 0 })
   const refresh = () =>
     Promise.all(
-      ['store', 'cache', 'library', 'experiments'].map((name) =>
+      ['store', 'cache', 'library', 'experiments', 'analyses'].map((name) =>
         cache.invalidateQueries({ queryKey: [name] }),
       ),
     )
@@ -38,7 +40,7 @@ export function StoreView() {
         </b>
         <span>
           {size(data.bytes)} · {data.runs} runs · {data.scans} scans · {data.experiments} sweeps ·{' '}
-          {data.prompts} prompts
+          {data.analyses} analyses · {data.prompts} prompts
         </span>
         <span className="spacer" />
         <button
@@ -167,47 +169,60 @@ function Runs({ runs, busy, onChange }: ListProps & { runs: readonly StoredRun[]
   )
 }
 
+/** Sweeps and finished analyses, newest first. */
 function Sweeps({ experiments, busy, onChange }: ListProps & { experiments: readonly ExperimentSummary[] }) {
+  const analyses = useAnalyses().data ?? []
+  const rows = [
+    ...experiments.map((e) => ({
+      ...{ id: e.id, title: e.kind, modelName: e.modelName, created: e.created },
+      state: `${e.done}/${e.cells}${e.complete ? '' : ' unfinished'}`,
+      open: () => openExperiment(e),
+      remove: () => api.deleteExperiment(e.id),
+    })),
+    ...analyses.map((a) => ({
+      ...{ id: a.id, title: a.title, modelName: a.modelName, created: a.created },
+      state: '',
+      open: () => openAnalysis(a),
+      remove: () => analysesApi.delete(a.id),
+    })),
+  ].sort((a, b) => b.id - a.id)
   const [sure, setSure] = useState<number | null>(null)
   return (
     <section className="store-list" aria-label="Sweeps">
-      <h3 className="pane-title">Sweeps</h3>
+      <h3 className="pane-title">Sweeps and analyses</h3>
       <div className="table-scroll">
         <table className="data-table">
           <tbody>
-            {experiments.map((e) => (
-              <tr key={e.id}>
-                <td className="number">{e.id}</td>
+            {rows.map((row) => (
+              <tr key={row.id}>
+                <td className="number">{row.id}</td>
                 <td>
-                  <button type="button" className="link" onClick={() => void openExperiment(e)}>
-                    {e.kind}
+                  <button type="button" className="link" onClick={() => void row.open()}>
+                    {row.title}
                   </button>
                 </td>
-                <td className="clip">{e.modelName}</td>
-                <td className="number">
-                  {e.done}/{e.cells}
-                  {e.complete ? '' : ' unfinished'}
-                </td>
-                <td className="muted">{when(e.created)}</td>
+                <td className="clip">{row.modelName}</td>
+                <td className="number">{row.state}</td>
+                <td className="muted">{when(row.created)}</td>
                 <td className="row-actions">
                   <button
                     type="button"
                     className="link is-danger"
                     disabled={busy}
-                    aria-label={`Delete sweep ${e.id}`}
+                    aria-label={`Delete sweep ${row.id}`}
                     onBlur={() => setSure(null)}
-                    onClick={() =>
-                      sure === e.id ? onChange(() => api.deleteExperiment(e.id)) : setSure(e.id)
-                    }
+                    onClick={() => (sure === row.id ? onChange(row.remove) : setSure(row.id))}
                   >
-                    {sure === e.id ? 'really delete' : 'delete'}
+                    {sure === row.id ? 'really delete' : 'delete'}
                   </button>
                 </td>
               </tr>
             ))}
           </tbody>
         </table>
-        {experiments.length === 0 && <p className="muted">No sweep yet: see Ablation and Patching.</p>}
+        {rows.length === 0 && (
+          <p className="muted">Nothing yet: see Ablation, Patching, Corpus, Relation, Compare and Series.</p>
+        )}
       </div>
     </section>
   )

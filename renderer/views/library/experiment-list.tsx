@@ -1,0 +1,73 @@
+/** What was computed and is kept: analyses and sweeps, newest first. A click shows one again; nothing is computed. */
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useAnalyses } from '../../api/analyses.ts'
+import { api } from '../../api/client.ts'
+import { openExperiment } from '../../state/open.ts'
+import { openAnalysis } from '../../state/open-analysis.ts'
+import { useSelection } from '../../state/store.ts'
+import { when } from '../../ui/sizes.ts'
+
+/** Entries that are shown before the rest is asked for. */
+const SHOWN = 12
+
+interface Entry {
+  readonly id: number
+  readonly title: string
+  readonly modelName: string
+  readonly created: string
+  readonly open: () => Promise<void>
+}
+
+export function ExperimentList() {
+  const analyses = useAnalyses()
+  const sweeps = useQuery({ queryKey: ['experiments'], queryFn: api.experiments })
+  const [all, setAll] = useState(false)
+  const show = useMutation({ mutationFn: (open: () => Promise<void>) => open() })
+  const tool = useSelection((s) => s.tool)
+  const shown = new Set(Object.values(tool))
+  const entries: Entry[] = [
+    ...(analyses.data ?? []).map((one) => ({ ...one, open: () => openAnalysis(one) })),
+    ...(sweeps.data ?? []).map((one) => ({
+      ...one,
+      title: `${one.kind}, ${one.done}${one.complete ? '' : ` of ${one.cells}`} cells`,
+      open: () => openExperiment(one),
+    })),
+  ].sort((a, b) => b.id - a.id)
+  return (
+    <>
+      <h2 className="library-title">Experiments</h2>
+      {show.error && (
+        <p className="problem library-problem" role="alert">
+          {show.error.message}
+        </p>
+      )}
+      <ul className="library-list">
+        {entries.slice(0, all ? entries.length : SHOWN).map(({ id, title, modelName, created, open }) => (
+          <li key={id}>
+            <button
+              type="button"
+              className={shown.has(String(id)) ? 'library-row is-selected' : 'library-row'}
+              title={`${title} · ${modelName} · ${when(created)}\nkept as experiment ${id}; opens without computing`}
+              onClick={() => show.mutate(open)}
+            >
+              <span className="run-id">{id}</span>
+              <span className="clip">{title}</span>
+              <i className="count">{modelName}</i>
+            </button>
+          </li>
+        ))}
+        {entries.length > SHOWN && (
+          <li>
+            <button type="button" className="library-row muted" onClick={() => setAll(!all)}>
+              {all ? 'Show fewer' : `Show all ${entries.length}`}
+            </button>
+          </li>
+        )}
+        {entries.length === 0 && (
+          <li className="library-none">Sweeps, places in texts, comparisons and the like appear here.</li>
+        )}
+      </ul>
+    </>
+  )
+}
