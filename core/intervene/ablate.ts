@@ -8,13 +8,14 @@
 import { HeadscopeError } from '../errors.ts'
 import { blockHook } from '../graph/hook-names.ts'
 import { decoderOf } from '../graph/model-spec.ts'
+import type { Tensor } from '../graph/tensor.ts'
 import { meanOver } from '../run/corpus-mean.ts'
 import type { Dense } from '../run/dense.ts'
-import type { Engine } from '../run/engine.ts'
 import { type Metric, resolveMetric } from '../run/metrics.ts'
 import type { Model } from '../run/model.ts'
 import { checkPrompts } from '../run/prompts.ts'
 import type { HookInfo } from '../run/segments.ts'
+import { type AblationPlace, ablateByRuns } from './ablate-runs.ts'
 import { captureHooks, requireCausal, sweepBase } from './base.ts'
 import { collectCells, finiteOr, modeFor } from './collect.ts'
 import { directEffects } from './direct.ts'
@@ -55,10 +56,28 @@ export async function ablate(model: Model, ids: readonly number[], options: Abla
   const warnings = checkPrompts([ids], model.spec)
   const metric = resolveMetric(options.metric, [ids], model.spec.dVocab, model.tokenizer)
   const places = placesOf(model, options.over, ids.length)
-  const engine = model.engine(options.mode ?? modeFor(places.length))
-  const hooks = new Map(engine.hooks.map((hook) => [hook.name, hook]))
+  const hooks = new Map(model.hooks.map((hook) => [hook.name, hook]))
   const targets = [...new Set(places.flatMap((place) => place.hooks))]
-  const values = await replacements(engine, ids, targets, options)
+  const settings = { over: options.over, kind: options.kind, metric: options.metric }
+  if (model.spec.family === 'onnx') {
+    const capture: Capture = async (prompt, wanted) => {
+      const run = await model.run(prompt, { capture: [...wanted], ...signalOf(options) })
+      return new Map([...wanted].map((name) => [name, run.get(name)]))
+    }
+    const values = await replacements(model, capture, ids, targets, options)
+    const made = await ablateByRuns(
+      model,
+      ids,
+      metric,
+      places,
+      (name) => values.of(hooks.get(name)!),
+      options,
+    )
+    return { ...made, settings: { ...settings, reference: values.reference }, warnings }
+  }
+  const engine = model.engine(options.mode ?? modeFor(places.length))
+  const capture: Capture = (prompt, wanted) => captureHooks(engine, prompt, wanted, options.signal)
+  const values = await replacements(model, capture, ids, targets, options)
   const cells = places.map(({ key, hooks: names }): SweepCell<Place> => {
     const edits = names.map((name) => {
       const hook = hooks.get(name)!
@@ -87,7 +106,7 @@ export async function ablate(model: Model, ids: readonly number[], options: Abla
   return {
     base: base.value,
     cells: await collectCells(engine, base, cells, metric, finish, options),
-    settings: { over: options.over, kind: options.kind, metric: options.metric, reference: values.reference },
+    settings: { ...settings, reference: values.reference },
     warnings,
   }
 }
@@ -96,13 +115,15 @@ export async function ablate(model: Model, ids: readonly number[], options: Abla
 
 type Place = Pick<Cell, 'layer' | 'head' | 'pos'>
 
-interface Target {
-  readonly key: Place
-  readonly hooks: readonly string[]
+/** Hooks of an unedited run of one prompt. */
+type Capture = (ids: readonly number[], hooks: ReadonlySet<string>) => Promise<ReadonlyMap<string, Tensor>>
+
+function signalOf({ signal }: AblateOptions): { signal?: AbortSignal } {
+  return signal ? { signal } : {}
 }
 
 /** Every place of a sweep and the hooks whose values it replaces. */
-function placesOf(model: Model, over: AblateOver, length: number): Target[] {
+function placesOf(model: Model, over: AblateOver, length: number): AblationPlace[] {
   const { layers } = decoderOf(model.spec)
   const has = (local: string) => model.hooks.some(({ name }) => name === blockHook(0, local))
   const cross = has('hook_cross_attn_out')
@@ -115,7 +136,7 @@ function placesOf(model: Model, over: AblateOver, length: number): Target[] {
       'bad-request',
       'This model has no cross-attention, so there are no cross_heads; ablate over heads.',
     )
-  return layers.flatMap((spec, layer): Target[] => {
+  return layers.flatMap((spec, layer): AblationPlace[] => {
     switch (over) {
       case 'heads':
         return range(spec.nHeads).map((head) => ({
@@ -144,12 +165,19 @@ function placesOf(model: Model, over: AblateOver, length: number): Target[] {
 
 /** The values that go in the place of each hook. */
 async function replacements(
-  engine: Engine,
+  model: Model,
+  capture: Capture,
   ids: readonly number[],
   names: readonly string[],
   options: AblateOptions,
 ) {
-  const hooks = engine.hooks.filter((hook) => names.includes(hook.name))
+  const absent = names.find((name) => !model.hooks.some((hook) => hook.name === name))
+  if (absent !== undefined)
+    throw new HeadscopeError(
+      'bad-request',
+      `${absent} is no hook of this model, so nothing there can be ablated; inspect --hooks lists those that it has.`,
+    )
+  const hooks = model.hooks.filter((hook) => names.includes(hook.name))
   if (options.kind === 'zero') {
     const zero = (hook: HookInfo): Dense => ({ data: new Float32Array(1), shape: hook.axes.map(() => 1) })
     const values = new Map(hooks.map((hook) => [hook.name, zero(hook)]))
@@ -163,7 +191,7 @@ async function replacements(
         'bad-request',
         `resample takes values from one other prompt of the same length (${ids.length} tokens), but the reference holds ${reference.length === 1 ? `one of ${other!.length}` : `${reference.length} prompts`}.`,
       )
-    const sums = await accumulate(engine, reference, hooks, 'pos', options.signal)
+    const sums = await accumulate(model, capture, reference, hooks, 'pos')
     return { ...sums, reference: { prompts: 1, positions: ids.length } }
   }
   if (options.kind !== 'mean')
@@ -182,22 +210,22 @@ async function replacements(
       'bad-request',
       `A mean position by position needs reference prompts of the prompt's length (${ids.length} tokens); use the mean over all positions, or prompts of that length.`,
     )
-  return accumulate(engine, reference, hooks, over, options.signal)
+  return accumulate(model, capture, reference, hooks, over)
 }
 
 /** Mean of each hook over prompts, and over positions where `over` is all. */
 async function accumulate(
-  engine: Engine,
+  model: Model,
+  capture: Capture,
   prompts: readonly (readonly number[])[],
   hooks: readonly HookInfo[],
   over: 'all' | 'pos',
-  signal: AbortSignal | undefined,
 ) {
-  checkPrompts(prompts, engine.model.spec)
+  checkPrompts(prompts, model.spec)
   const mean = meanOver(over, 'The mean of the reference')
   const wanted = new Set(hooks.map((hook) => hook.name))
   for (const ids of prompts)
-    for (const [name, tensor] of await captureHooks(engine, ids, wanted, signal)) mean.tensor(name, tensor)
+    for (const [name, tensor] of await capture(ids, wanted)) mean.tensor(name, tensor)
   const values = mean.finish()
   return {
     of: (hook: HookInfo): Dense => values.get(hook.name)!,

@@ -8,7 +8,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { InferenceSession, Tensor as OrtTensor } from 'onnxruntime-node'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Edit, type Model, type OnnxModel, openModel, openOnnx, scanHeads } from '../../core/index.ts'
+import {
+  type AblateOptions,
+  ablate,
+  type Edit,
+  type Model,
+  type OnnxModel,
+  openModel,
+  openOnnx,
+  scanHeads,
+} from '../../core/index.ts'
 import { FIXTURES, relativeError } from '../support/golden.ts'
 
 const FOLDER = join(FIXTURES, 'onnx')
@@ -163,6 +172,30 @@ describe.each([
     for (const hook of ours.captured)
       expect(relativeError(ours.get(hook).data, theirs.get(hook).data), hook).toBeLessThan(1e-4)
     expect(ours.provenance.edits).toEqual(edits)
+  })
+
+  test('ablations are those of the checkpoint', async () => {
+    const metric = { kind: 'logit_diff', answer: 5, wrong: 9 } as const
+    const references = [IDS.map((id) => id + 1), IDS.map((id) => id + 30)]
+    const sweeps: AblateOptions[] = [
+      { over: 'heads', kind: 'zero', metric },
+      { over: 'heads', kind: 'mean', metric, reference: references },
+      { over: 'mlps', kind: 'resample', metric, reference: references.slice(1) },
+      { over: 'positions', kind: 'mean', metric: { kind: 'kl' }, reference: references, meanOver: 'pos' },
+      { over: 'layers', kind: 'zero', metric: { kind: 'loss' }, layers: [1] },
+    ]
+    for (const options of sweeps) {
+      const [ours, theirs] = [await ablate(model, IDS, options), await ablate(original, IDS, options)]
+      expect(ours.base).toBeCloseTo(theirs.base, 4)
+      expect(ours.settings).toEqual(theirs.settings)
+      expect(ours.cells.length).toBe(theirs.cells.length)
+      ours.cells.forEach(({ layer, head, pos, value, delta }, i) => {
+        const cell = theirs.cells[i]!
+        expect([layer, head, pos]).toEqual([cell.layer, cell.head, cell.pos])
+        expect(Math.abs(value! - cell.value!)).toBeLessThan(1e-3 * Math.max(1, Math.abs(cell.value!)))
+        expect(delta).toBeCloseTo(value! - ours.base, 6)
+      })
+    }
   })
 
   test('an edit that changes nothing changes no bit', async () => {
