@@ -2,10 +2,9 @@
  * Activation patching. In: the selected run as the clean prompt, a corrupt one, a metric, a site, a direction. Out: a
  * heatmap that fills in as cells are run, the strongest cells, and any one cell as a run of its own.
  */
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { useDeferredValue } from 'react'
+import { useMutation } from '@tanstack/react-query'
 import type { OpenedModel, PatchRequest, RunDetail } from '../../../core/api/contract.ts'
-import { api } from '../../api/client.ts'
+import { hasHeads } from '../../../core/intervene/patch-sites.ts'
 import { startSweep } from '../../api/experiments.ts'
 import { useJobOn } from '../../api/jobs.ts'
 import { useModel, useRun } from '../../api/queries.ts'
@@ -13,9 +12,9 @@ import { setTool, useTool } from '../../state/store.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
 import { Choice } from '../../ui/select.tsx'
-import { MetricFields, useMetric, useMetricPosition } from '../sweeps/metric-fields.tsx'
-import { AlignedPrompts } from './aligned-prompts.tsx'
-import { align } from './alignment.ts'
+import { MetricFields } from '../sweeps/metric-fields.tsx'
+import { failureOf, PairFields } from '../sweeps/pair-fields.tsx'
+import { usePair } from '../sweeps/use-pair.ts'
 import { EstimateResult } from './estimate-result.tsx'
 import { PatchResult } from './patch-result.tsx'
 
@@ -35,8 +34,6 @@ const SITES: readonly { readonly value: Site; readonly label: string }[] = [
 /** Exact runs beside the estimates. */
 const VERIFY = 40
 
-const HEADED: readonly Site[] = ['z', 'q', 'k', 'v', 'pattern']
-
 export function PatchingView() {
   const model = useModel()
   const run = useRun()
@@ -52,37 +49,12 @@ export function PatchingView() {
 }
 
 function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
-  const [text, setText] = useTool<string>('corrupt', '')
   const [site, setSite] = useTool<Site>('site', 'resid_pre')
   const [by, setBy] = useTool<By>('by', 'layer,pos')
   const [direction, setDirection] = useTool<'denoise' | 'noise'>('direction', 'denoise')
-  const asked = useDeferredValue(text)
-  const bos = run.views[0]?.special ? 'yes' : 'no'
-  const tokens = useQuery({
-    queryKey: ['tokenize', model.path, asked, bos],
-    queryFn: ({ signal }) => api.tokenize({ model: model.path, text: asked, bos }, signal),
-    enabled: asked !== '' && model.tokenizer !== null,
-    retry: false,
-  })
-  const corrupt = text === '' ? [] : (tokens.data?.tokens ?? [])
-  const { differing, problem } = align(run.views, corrupt)
-  const ready = corrupt.length > 0 && problem === null
-  const clean = run.views.map((view) => view.id)
-  const corruptIds = corrupt.map((view) => view.id)
-  const pos = useMetricPosition(run.views.length)
-  const said = useQuery({
-    queryKey: ['predict', model.path, corruptIds, pos],
-    queryFn: ({ signal }) =>
-      api.predict({ model: model.path, prompt: { ids: corruptIds }, edits: [], pos }, signal),
-    enabled: ready,
-    retry: false,
-  })
-  const cleanTop = run.predictions[pos]?.topTokens ?? []
-  const corruptTop = said.data?.base.top.map(({ token }) => token) ?? []
-  const answer = cleanTop[0] ?? null
-  const wrong = corruptTop.find((token) => token.id !== answer?.id) ?? cleanTop[1] ?? null
-  const metric = useMetric(answer, wrong)
-  const shownBy: By = HEADED.includes(site) ? by : 'layer,pos'
+  const pair = usePair(model, run)
+  const { ready, metric } = pair
+  const shownBy: By = hasHeads(site) ? by : 'layer,pos'
   const running = useJobOn('patch', model.path)
   const start = useMutation({
     mutationFn: () =>
@@ -90,8 +62,7 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
         'patch',
         {
           model: model.path,
-          clean: { ids: clean },
-          corrupt: { ids: corruptIds },
+          ...pair.prompts,
           site,
           by: shownBy,
           direction,
@@ -108,8 +79,7 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
         'attribute',
         {
           model: model.path,
-          clean: { ids: clean },
-          corrupt: { ids: corruptIds },
+          ...pair.prompts,
           metric: metric!,
           verify: VERIFY,
         },
@@ -117,39 +87,9 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
         (id) => setTool('attribute', String(id)),
       ),
   })
-  const failed =
-    estimate.error && (estimate.error as { code?: string }).code !== 'cancelled'
-      ? estimate.error.message
-      : start.error && (start.error as { code?: string }).code !== 'cancelled'
-        ? start.error.message
-        : null
-  const likely = [
-    ...cleanTop,
-    ...corruptTop.filter((token) => !cleanTop.some((t) => t.id === token.id)),
-  ].slice(0, 10)
-
   return (
     <div className="view sweep-view">
-      <div className="toolbar is-wrapping">
-        <input
-          className="input corrupt-input mono"
-          aria-label="Corrupt prompt"
-          placeholder={`corrupt prompt: as many tokens as “${(run.text ?? '').slice(0, 40)}…”, one thing changed`}
-          value={text}
-          spellCheck={false}
-          disabled={model.tokenizer === null}
-          onChange={(event) => setText(event.target.value)}
-        />
-        {run.text !== null && text === '' && (
-          <button type="button" className="button small" onClick={() => setText(run.text!)}>
-            Copy the clean text
-          </button>
-        )}
-      </div>
-      <AlignedPrompts clean={run.views} corrupt={corrupt} differing={corrupt.length === 0 ? [] : differing} />
-      <p className="problem sweep-problem" role="alert">
-        {problem ?? failed ?? (tokens.isError ? tokens.error.message : '')}
-      </p>
+      <PairFields model={model} run={run} pair={pair} failed={failureOf(estimate.error, start.error)} />
       <div className="toolbar is-wrapping">
         <span className="field">
           <span>patch</span>
@@ -160,7 +100,7 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
           value={shownBy}
           options={[
             { value: 'layer,pos', label: 'layer × position' },
-            { value: 'layer,head', label: 'layer × head', disabled: !HEADED.includes(site) },
+            { value: 'layer,head', label: 'layer × head', disabled: !hasHeads(site) },
           ]}
           onChange={setBy}
         />
@@ -173,7 +113,7 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
           ]}
           onChange={setDirection}
         />
-        <MetricFields model={model} answer={answer} wrong={wrong} likely={likely} />
+        <MetricFields model={model} answer={pair.answer} wrong={pair.wrong} likely={pair.likely} />
         <button
           type="button"
           className="button primary"

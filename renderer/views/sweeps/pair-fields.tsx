@@ -1,0 +1,45 @@
+/** Where the corrupt prompt is written, and both prompts token over token. In: a pair. Out: its text, changed. */
+import type { OpenedModel, RunDetail } from '../../../core/api/contract.ts'
+import { AlignedPrompts } from './aligned-prompts.tsx'
+import type { Pair } from './use-pair.ts'
+
+interface Props {
+  readonly model: OpenedModel
+  readonly run: RunDetail
+  readonly pair: Pair
+  /** What else went wrong. */
+  readonly failed: string | null
+}
+
+export function PairFields({ model, run, pair, failed }: Props) {
+  return (
+    <>
+      <div className="toolbar is-wrapping">
+        <input
+          className="input corrupt-input mono"
+          aria-label="Corrupt prompt"
+          placeholder={`corrupt prompt: as many tokens as “${(run.text ?? '').slice(0, 40)}…”, one thing changed`}
+          value={pair.text}
+          spellCheck={false}
+          disabled={model.tokenizer === null}
+          onChange={(event) => pair.setText(event.target.value)}
+        />
+        {run.text !== null && pair.text === '' && (
+          <button type="button" className="button small" onClick={() => pair.setText(run.text!)}>
+            Copy the clean text
+          </button>
+        )}
+      </div>
+      <AlignedPrompts clean={pair.clean} corrupt={pair.corrupt} differing={pair.differing} />
+      <p className="problem sweep-problem" role="alert">
+        {pair.problem ?? failed ?? ''}
+      </p>
+    </>
+  )
+}
+
+/** What a failed start says; a cancelled one says nothing. */
+export function failureOf(...errors: readonly (Error | null)[]): string | null {
+  const failed = errors.find((error) => error && (error as { code?: string }).code !== 'cancelled')
+  return failed?.message ?? null
+}

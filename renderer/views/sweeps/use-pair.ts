@@ -1,0 +1,82 @@
+/**
+ * The two prompts of a comparison: the selected run as the clean one, a text as the corrupt one, and the metric that tells
+ * them apart. In: the open checkpoint and run. Out: ids, tokens, where they differ, or why nothing can start yet.
+ */
+import { useQuery } from '@tanstack/react-query'
+import { useDeferredValue } from 'react'
+import type { OpenedModel, RunDetail } from '../../../core/api/contract.ts'
+import type { TokenView } from '../../../core/checkpoint/types.ts'
+import type { Metric } from '../../../core/intervene/types.ts'
+import { api } from '../../api/client.ts'
+import { useTool } from '../../state/store.ts'
+import { align } from './alignment.ts'
+import { useMetric, useMetricPosition } from './metric-fields.tsx'
+
+export interface Pair {
+  /** The corrupt prompt as it is written. */
+  readonly text: string
+  readonly setText: (next: string) => void
+  readonly clean: readonly TokenView[]
+  readonly corrupt: readonly TokenView[]
+  readonly differing: readonly number[]
+  /** Why the two cannot be compared; null where they can, or while nothing is written. */
+  readonly problem: string | null
+  readonly ready: boolean
+  /** As a request has them. */
+  readonly prompts: { readonly clean: { ids: number[] }; readonly corrupt: { ids: number[] } }
+  /** null: a token is missing. */
+  readonly metric: Metric | null
+  /** What the metric compares where nothing was chosen. */
+  readonly answer: TokenView | null
+  readonly wrong: TokenView | null
+  readonly likely: readonly TokenView[]
+}
+
+export function usePair(model: OpenedModel, run: RunDetail): Pair {
+  const [text, setText] = useTool<string>('corrupt', '')
+  const asked = useDeferredValue(text)
+  const bos = run.views[0]?.special ? 'yes' : 'no'
+  const tokens = useQuery({
+    queryKey: ['tokenize', model.path, asked, bos],
+    queryFn: ({ signal }) => api.tokenize({ model: model.path, text: asked, bos }, signal),
+    enabled: asked !== '' && model.tokenizer !== null,
+    retry: false,
+  })
+  const corrupt = text === '' ? [] : (tokens.data?.tokens ?? [])
+  const { differing, problem } = align(run.views, corrupt)
+  const ready = corrupt.length > 0 && problem === null
+  const prompts = {
+    clean: { ids: run.views.map((view) => view.id) },
+    corrupt: { ids: corrupt.map((view) => view.id) },
+  }
+  const pos = useMetricPosition(run.views.length)
+  const said = useQuery({
+    queryKey: ['predict', model.path, prompts.corrupt.ids, pos],
+    queryFn: ({ signal }) =>
+      api.predict({ model: model.path, prompt: prompts.corrupt, edits: [], pos }, signal),
+    enabled: ready,
+    retry: false,
+  })
+  const cleanTop = run.predictions[pos]?.topTokens ?? []
+  const corruptTop = said.data?.base.top.map(({ token }) => token) ?? []
+  const answer = cleanTop[0] ?? null
+  const wrong = corruptTop.find((token) => token.id !== answer?.id) ?? cleanTop[1] ?? null
+  const likely = [
+    ...cleanTop,
+    ...corruptTop.filter((token) => !cleanTop.some((t) => t.id === token.id)),
+  ].slice(0, 10)
+  return {
+    text,
+    setText,
+    clean: run.views,
+    corrupt,
+    differing: corrupt.length === 0 ? [] : differing,
+    problem: problem ?? (tokens.isError ? tokens.error.message : null),
+    ready,
+    prompts,
+    metric: useMetric(answer, wrong),
+    answer,
+    wrong,
+    likely,
+  }
+}
