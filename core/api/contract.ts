@@ -128,6 +128,8 @@ export interface OpenedModel {
     readonly vocabSize: number
     readonly bosToken: string | null
     readonly addsBos: boolean
+    /** Whether there is a chat template for `chat` of /api/generate. */
+    readonly chats: boolean
   } | null
   readonly tokenizerProblem: string | null
   readonly warnings: readonly string[]

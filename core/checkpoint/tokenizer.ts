@@ -83,6 +83,7 @@ export function createTokenizer(file: TokenizerFile, config: JsonObject): Tokeni
     bosId: around.bosId,
     bosToken: around.bosToken,
     addsBos: around.addsBos,
+    chats: config.chat_template !== undefined && config.chat_template !== null,
     specialIds,
     encode(text, { bos = 'auto', specials = 'tokens' } = {}) {
       if (specials === 'text') encodePlain ??= buildEncoder(file, false)

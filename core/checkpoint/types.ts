@@ -62,6 +62,8 @@ export interface Tokenizer {
   readonly bosToken: string | null
   /** Whether the tokenizer files put BOS in front of a text (`--bos auto`). */
   readonly addsBos: boolean
+  /** Whether the checkpoint has a chat template, so that renderChat can be asked. */
+  readonly chats: boolean
   /** Ids of special and added tokens: never drawn for random sequences. */
   readonly specialIds: ReadonlySet<number>
   /**

@@ -32,8 +32,11 @@ import type {
   LensReply,
   LensRequest,
   Library,
+  MergesReply,
+  MergesRequest,
   NudgeReply,
   NudgeRequest,
+  OpenCost,
   OpenedModel,
   PairsRequest,
   PredictReply,
@@ -124,6 +127,9 @@ export const api = {
   openModel: (path: string) => post<OpenedModel>('/api/models/open', { path }),
   model: (path: string) => get<OpenedModel>('/api/models', { path }),
   tokenize: (body: TokenizeRequest, signal?: AbortSignal) => post<Tokenized>('/api/tokenize', body, signal),
+  merges: (body: MergesRequest, signal?: AbortSignal) =>
+    post<MergesReply>('/api/tokenize/merges', body, signal),
+  openCost: (path: string, signal?: AbortSignal) => get<OpenCost>('/api/models/cost', { path }, signal),
   run: (id: number) => get<RunDetail>(`/api/runs/${id}`),
   induction: (id: number) => get<InductionView>(`/api/runs/${id}/induction`),
   valueNorms: (run: number, layer: number, kind: ValueNormsReply['kind'], signal?: AbortSignal) =>

@@ -1,6 +1,11 @@
-/** The selected prompt with edits, as a stored run. In: a run and the edits that act. Out: the run with them. */
+/**
+ * The selected prompt with edits, as a stored run. In: a run and the edits that act. Out: the run with them. It is stored
+ * to be looked at: the last few stay, older ones are deleted, unless a person opens them in the library.
+ */
 import type { PromptInput, RunDetail } from '../../core/api/contract.ts'
 import type { Edit } from '../../core/run/types.ts'
+import { createStore, getSelection } from '../state/store.ts'
+import { readViewed, type ViewedRun, withViewed, writeViewed } from '../state/viewed-runs.ts'
 import { api } from './client.ts'
 import { runPrompt } from './jobs.ts'
 import { queryClient } from './query-client.ts'
@@ -20,11 +25,66 @@ export async function editedRun(run: RunDetail, edits: readonly Edit[]): Promise
   for (const { id } of alike) {
     const found = await detail(id)
     const same = found.views.every((view, i) => view.id === run.views[i]?.id)
-    if (same && JSON.stringify(found.provenance.edits) === wanted) return found
+    if (same && JSON.stringify(found.provenance.edits) === wanted) {
+      if (isOnlyViewed(id)) viewed(id)
+      return found
+    }
   }
   const made = await runPrompt({ model: run.model, prompt: await samePrompt(run), edits })
+  viewed(made.run)
   void queryClient.invalidateQueries({ queryKey: ['library'] })
   return detail(made.run)
+}
+
+const list = createStore<readonly ViewedRun[]>(readViewed(globalThis.localStorage))
+const WINDOW = windowName()
+
+/** Whether a run is there only because its pattern was looked at: the library does not list it. */
+export function isOnlyViewed(run: number): boolean {
+  return list.get().some(({ id }) => id === run)
+}
+
+/** A person opened the run itself: it stays. */
+export function keepViewed(run: number): void {
+  if (isOnlyViewed(run)) keep(list.get().filter(({ id }) => id !== run))
+}
+
+/** Notes a run that was made to be looked at, and deletes those that nobody needs any more. */
+function viewed(run: number): void {
+  const { run: selected, held } = getSelection()
+  const needed = [selected, held?.run].filter((id) => id != null)
+  const known = readViewed(globalThis.localStorage) // another window may have written since
+  const { kept, gone } = withViewed(known, { id: run, window: WINDOW, made: Date.now() }, needed)
+  keep(kept)
+  for (const id of gone) {
+    queryClient.removeQueries({ queryKey: ['run', id] })
+    queryClient.removeQueries({
+      predicate: ({ queryKey, state }) =>
+        queryKey[0] === 'edited' && (state.data as RunDetail | undefined)?.id === id,
+    })
+    // One that is gone already was what we wanted.
+    void api.deleteRun(id).then(
+      () => queryClient.invalidateQueries({ queryKey: ['library'] }),
+      () => undefined,
+    )
+  }
+}
+
+/** The same after a reload, another in every window. */
+function windowName(): string {
+  const made = Math.random().toString(36).slice(2)
+  try {
+    const known = sessionStorage.getItem('headscope.window') ?? made
+    sessionStorage.setItem('headscope.window', known)
+    return known
+  } catch {
+    return made // storage is switched off
+  }
+}
+
+function keep(next: readonly ViewedRun[]): void {
+  list.set(next)
+  writeViewed(globalThis.localStorage, next)
 }
 
 /** As its text where that gives the same ids, so that the library shows one prompt and not two. */

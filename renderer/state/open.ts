@@ -5,6 +5,7 @@
 import type { HeadScores } from '../../core/analysis/types.ts'
 import type { ExperimentSummary, OpenedModel, PromptInput, StoredRun } from '../../core/api/contract.ts'
 import { api } from '../api/client.ts'
+import { keepViewed } from '../api/edited-run.ts'
 import { runPrompt, scanModel } from '../api/jobs.ts'
 import { queryClient } from '../api/query-client.ts'
 import type { ActiveEdit } from './edits.ts'
@@ -60,6 +61,7 @@ export async function runOn(model: OpenedModel, prompt: PromptInput): Promise<vo
 /** Shows a stored run: its checkpoint is opened too. */
 export async function openRun(run: StoredRun): Promise<void> {
   const now = getSelection()
+  keepViewed(run.id)
   if (now.model === run.model) return select({ run: run.id, query: null, key: null, also: [] })
   const model = await api.openModel(run.model)
   queryClient.setQueryData(['model', model.path], model)
@@ -138,7 +140,12 @@ async function storedRun(model: OpenedModel, prompt: PromptInput): Promise<numbe
   if (!known) return null
   // The same text may have been run with another BOS choice: compare the ids.
   const [{ tokens }, run] = await Promise.all([
-    api.tokenize({ model: model.path, text: prompt.text, bos: 'auto' }),
+    api.tokenize({
+      model: model.path,
+      text: prompt.text,
+      bos: 'auto',
+      ...(prompt.specials ? { specials: prompt.specials } : {}),
+    }),
     queryClient.fetchQuery({ queryKey: ['run', known.id], queryFn: () => api.run(known.id) }),
   ])
   return tokens.length === run.views.length && tokens.every((t, i) => t.id === run.views[i]?.id)

@@ -148,6 +148,9 @@ describe('text', () => {
       join(model, 'chat_template.jinja'),
       '{% for m in messages %}[{{ m.role }}] {{ m.content }}\n{% endfor %}{% if add_generation_prompt %}[assistant]{% endif %}',
     )
+    const opened = await post('/api/models/open', { path: model })
+    expect(opened.tokenizer).toMatchObject({ chats: true })
+    expect((await post('/api/models/open', { path: MODEL })).tokenizer).toMatchObject({ chats: false })
     const said = 'The king'
     const whole = `[user] ${said}\n[assistant]`
     const tokens = (await post('/api/tokenize', { model, text: whole, bos: 'no' })).tokens

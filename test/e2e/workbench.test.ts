@@ -307,9 +307,11 @@ describe.sequential('the workbench', () => {
 
   it('lets the model go on, and makes what it said the prompt', async () => {
     await at('')
-    await page.getByRole('button', { name: 'Continue…' }).click()
-    await page.getByRole('button', { name: '5 tokens' }).click()
-    const said = page.getByRole('dialog').locator('.token')
+    await page.getByRole('tab', { name: 'Generate' }).click()
+    expect(await page.getByRole('checkbox', { name: 'chat template' }).count()).toBe(0) // this checkpoint has none
+    await page.getByRole('textbox', { name: 'tokens' }).fill('5')
+    await page.getByRole('button', { name: 'Generate', exact: true }).click()
+    const said = page.getByRole('region', { name: 'New tokens' }).locator('.use-token')
     await eventually(() => said.count()).toBe(5)
     await said.nth(2).click()
     await eventually(() => page.locator('.strip-side').textContent()).toContain('49 tokens')

@@ -18,6 +18,7 @@ function wordTokenizer(model: Model): Model {
     vocabSize: model.spec.dVocab,
     bosId: null,
     bosToken: null,
+    chats: false,
     addsBos: false,
     specialIds: new Set<number>(),
     encode: (text: string) => (words.includes(text.trim()) ? [words.indexOf(text.trim())] : [0, 0]),

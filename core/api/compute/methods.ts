@@ -268,6 +268,7 @@ function describe<M extends EngineModel>(
       vocabSize: tokenizer.vocabSize,
       bosToken: tokenizer.bosToken,
       addsBos: tokenizer.addsBos,
+      chats: tokenizer.chats,
     },
     tokenizerProblem: model.checkpoint.tokenizerProblem,
     warnings: model.warnings,

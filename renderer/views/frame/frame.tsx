@@ -17,6 +17,7 @@ import { Header } from './header.tsx'
 import { KeyMap } from './key-map.tsx'
 import { Palette } from './palette.tsx'
 import { StatusBar } from './status-bar.tsx'
+import { TabRow } from './tab-row.tsx'
 
 const startedEmpty = getSelection().model === null
 
@@ -104,13 +105,7 @@ function Centre() {
   const known = VIEWS.find((v) => v.id === tab) ?? VIEWS[0]!
   return (
     <Tabs.Root className="tabs" value={known.id} onValueChange={(next: string) => select({ tab: next })}>
-      <Tabs.List className="tab-list" aria-label="Views">
-        {VIEWS.map((v) => (
-          <Tabs.Tab key={v.id} value={v.id} className="tab">
-            {v.label}
-          </Tabs.Tab>
-        ))}
-      </Tabs.List>
+      <TabRow views={VIEWS} open={known.id} />
       {VIEWS.map((v) => (
         <Tabs.Panel key={v.id} value={v.id} className="tab-panel">
           <v.view />

@@ -44,7 +44,7 @@ function Generate({ model, run }: { model: OpenedModel; run: RunDetail }) {
     Number(max) >= 1 &&
     Number.isInteger(Number(seed)) &&
     Number(seed) >= 0
-  const asChat = chat === 'yes' && run.text !== null
+  const asChat = chat === 'yes' && run.text !== null && model.tokenizer?.chats === true
   const more = useMutation({
     mutationFn: ({ count, from }: { count: number; from: Continued | null }) => {
       stop.current = new AbortController()
@@ -68,7 +68,9 @@ function Generate({ model, run }: { model: OpenedModel; run: RunDetail }) {
     },
     onSuccess: (reply, { from }) => setText(continued(from, reply)),
   })
-  const use = useMutation({ mutationFn: () => runOn(model, { ids: idsOf(text!) }) })
+  const use = useMutation({
+    mutationFn: (count: number) => runOn(model, { ids: idsOf(text!).slice(0, text!.prompt.length + count) }),
+  })
   const busy = more.isPending || use.isPending
   const shown = text?.prompt ?? run.views
   const ended = text !== null && text.stopped !== 'max'
@@ -86,18 +88,20 @@ function Generate({ model, run }: { model: OpenedModel; run: RunDetail }) {
             onChange={setSeed}
           />
         )}
-        <label className="check" title="The prompt is what a person says in the checkpoint's chat template">
-          <input
-            type="checkbox"
-            checked={asChat}
-            disabled={run.text === null || model.tokenizer === null}
-            onChange={(event) => {
-              setChat(event.target.checked ? 'yes' : 'no')
-              setText(null)
-            }}
-          />
-          chat template
-        </label>
+        {model.tokenizer?.chats && (
+          <label className="check" title="The prompt is what a person says in the checkpoint's chat template">
+            <input
+              type="checkbox"
+              checked={asChat}
+              disabled={run.text === null}
+              onChange={(event) => {
+                setChat(event.target.checked ? 'yes' : 'no')
+                setText(null)
+              }}
+            />
+            chat template
+          </label>
+        )}
         <button
           type="button"
           className="button primary"
@@ -119,7 +123,12 @@ function Generate({ model, run }: { model: OpenedModel; run: RunDetail }) {
             Stop
           </button>
         )}
-        <button type="button" className="button" disabled={busy || !text} onClick={() => use.mutate()}>
+        <button
+          type="button"
+          className="button"
+          disabled={busy || !text}
+          onClick={() => text && use.mutate(text.tokens.length)}
+        >
           Use as prompt
         </button>
         <span role="status" className="muted small-text">
@@ -159,7 +168,7 @@ function Generate({ model, run }: { model: OpenedModel; run: RunDetail }) {
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: as above */}
         <section className="generate-side" aria-label="New tokens" tabIndex={0}>
           {text ? (
-            <NewTokens text={text} first={shown.length} />
+            <NewTokens text={text} first={shown.length} busy={busy} onUse={(count) => use.mutate(count)} />
           ) : (
             <p className="muted small-text">
               New tokens stand here with their probability, beside that of an uncached run of the whole text.
@@ -198,7 +207,14 @@ function NumberField(props: {
   )
 }
 
-function NewTokens({ text, first }: { text: Continued; first: number }) {
+function NewTokens(props: {
+  text: Continued
+  first: number
+  busy: boolean
+  /** Makes the text with so many of its new tokens the prompt. */
+  onUse: (count: number) => void
+}) {
+  const { text, first, busy, onUse } = props
   const error = cacheError(text.tokens)
   return (
     <>
@@ -230,7 +246,15 @@ function NewTokens({ text, first }: { text: Continued; first: number }) {
             // biome-ignore lint/suspicious/noArrayIndexKey: a position is its identity
             <tr key={i}>
               <th scope="row">
-                <i className="index">{first + i}</i> <span className="token-text">{token.text}</span>
+                <button
+                  type="button"
+                  className="use-token"
+                  title="Make the text up to here the prompt"
+                  disabled={busy}
+                  onClick={() => onUse(i + 1)}
+                >
+                  <i className="index">{first + i}</i> <span className="token-text">{token.text}</span>
+                </button>
               </th>
               <td className="number">{Math.exp(logProb).toFixed(5)}</td>
               <td className="number">{uncached === null ? '∅' : Math.exp(uncached).toFixed(5)}</td>

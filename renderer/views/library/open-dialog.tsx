@@ -1,12 +1,13 @@
 /** Finds a checkpoint on disk: type its path, or walk through folders. What is wrong stands beside the path. */
 import { Dialog } from '@base-ui/react/dialog'
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
-import type { LibraryModel } from '../../../core/api/contract.ts'
+import { type FormEvent, useDeferredValue, useState } from 'react'
+import type { LibraryModel, OpenCost } from '../../../core/api/contract.ts'
 import { api } from '../../api/client.ts'
 import { useRun } from '../../api/queries.ts'
 import { desktop } from '../../state/desktop.ts'
 import { openCheckpoint } from '../../state/open.ts'
+import { size } from '../../ui/sizes.ts'
 
 export function OpenDialog({ recents }: { recents: readonly LibraryModel[] }) {
   const [open, setOpen] = useState(false)
@@ -18,7 +19,7 @@ export function OpenDialog({ recents }: { recents: readonly LibraryModel[] }) {
         <Dialog.Popup className="dialog">
           <Dialog.Title className="dialog-title">Open a checkpoint</Dialog.Title>
           <Dialog.Description className="muted">
-            A folder with config.json and model.safetensors. Nothing is copied or changed.
+            A folder with config.json and model.safetensors, a GGUF file or an ONNX file. It is never changed.
           </Dialog.Description>
           <Browser recents={recents} onDone={() => setOpen(false)} />
         </Dialog.Popup>
@@ -35,6 +36,15 @@ function Browser({ recents, onDone }: { recents: readonly LibraryModel[]; onDone
     queryKey: ['folders', folder],
     queryFn: () => api.folders(folder),
     placeholderData: keepPreviousData,
+    staleTime: 0,
+    retry: false,
+  })
+  // What opening writes; whatever is wrong with the path is said when it is opened.
+  const asked = useDeferredValue(path.trim())
+  const cost = useQuery({
+    queryKey: ['open-cost', asked],
+    queryFn: ({ signal }) => api.openCost(asked, signal),
+    enabled: asked !== '',
     staleTime: 0,
     retry: false,
   })
@@ -79,6 +89,7 @@ function Browser({ recents, onDone }: { recents: readonly LibraryModel[]; onDone
       <p className="problem dialog-problem" role="alert">
         {problem?.message ?? ''}
       </p>
+      {asked !== '' && cost.data && !problem && <Cost cost={cost.data} />}
       <div className="crumbs">
         <button
           type="button"
@@ -135,5 +146,21 @@ function Browser({ recents, onDone }: { recents: readonly LibraryModel[]; onDone
         <Dialog.Close className="button">Cancel</Dialog.Close>
       </div>
     </form>
+  )
+}
+
+/** The working copy that opening makes, where it makes one. */
+function Cost({ cost: { writes, free, cache } }: { cost: OpenCost }) {
+  if (writes === 0) return <p className="muted open-cost">Opens in place: nothing is written.</p>
+  const short = free !== null && writes > free
+  return (
+    <p className={short ? 'problem open-cost' : 'muted open-cost'} role={short ? 'alert' : undefined}>
+      Opening writes {size(writes)} once, a float32 working copy in {cache}
+      {free === null
+        ? '.'
+        : short
+          ? `, where only ${size(free)} are free.`
+          : `; ${size(free)} are free there.`}
+    </p>
   )
 }

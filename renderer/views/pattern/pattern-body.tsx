@@ -20,6 +20,7 @@ import { TextForm } from './text-form.tsx'
 import type { Unit } from './use-derived.ts'
 import type { Pair, Side } from './use-pair.ts'
 
+const BARE = 6 // pixels beside a picture without query labels
 const LABELS = 88 // pixels for the tokens of small pictures
 
 interface Props {
@@ -90,7 +91,7 @@ export function PatternBody({ current, pair, unit, compare, form, display, compa
             <figure
               key={label}
               className="pattern-figure"
-              style={{ flexBasis: i === 0 && comparable ? gutter(shown.tokens, LABELS) : 0 }}
+              style={{ flexBasis: i === 0 && comparable ? gutter(shown.tokens, LABELS) - BARE : 0 }}
             >
               <figcaption className="clip" title={label}>
                 {label}

@@ -7,6 +7,7 @@ import { ApiFailure, api } from '../../api/client.ts'
 import { runOn } from '../../state/open.ts'
 import { Segmented } from '../../ui/segmented.tsx'
 import { parseIds } from './parse-ids.ts'
+import { TokenCard } from './token-card.tsx'
 
 interface Props {
   readonly model: OpenedModel
@@ -21,14 +22,18 @@ export function PromptEditor({ model, run, onClose }: Props) {
   const [text, setText] = useState(run?.text ?? '')
   const [ids, setIds] = useState(run?.views.map((v) => v.id).join(', ') ?? '')
   const canBos = tokenizer !== null && tokenizer.bosToken !== null
+  const [plain, setPlain] = useState(false)
+  const [chosen, setChosen] = useState<number | null>(null)
   const [bos, setBos] = useState(canBos && (run ? beginsWithBos(run) : tokenizer.addsBos))
 
   // `auto` where it means the same, so that a prompt that was run before is found again.
   const choice = bos === (tokenizer?.addsBos ?? false) ? 'auto' : bos ? 'yes' : 'no'
+  const specials = plain ? { specials: 'text' as const } : {}
   const asked = useDeferredValue(text)
   const tokens = useQuery({
-    queryKey: ['tokenize', model.path, asked, choice],
-    queryFn: ({ signal }) => api.tokenize({ model: model.path, text: asked, bos: choice }, signal),
+    queryKey: ['tokenize', model.path, asked, choice, plain],
+    queryFn: ({ signal }) =>
+      api.tokenize({ model: model.path, text: asked, bos: choice, ...specials }, signal),
     enabled: mode === 'text' && asked !== '' && tokenizer !== null,
     placeholderData: keepPreviousData,
     gcTime: 10_000,
@@ -52,7 +57,7 @@ export function PromptEditor({ model, run, onClose }: Props) {
   const submit = (event?: FormEvent) => {
     event?.preventDefault()
     if (empty || (mode === 'ids' && parsed.problem)) return
-    running.mutate(mode === 'text' ? { text, bos: choice } : { ids: parsed.ids })
+    running.mutate(mode === 'text' ? { text, bos: choice, ...specials } : { ids: parsed.ids })
   }
 
   return (
@@ -86,6 +91,18 @@ export function PromptEditor({ model, run, onClose }: Props) {
           </Checkbox.Root>
           beginning-of-text
         </label>
+        {tokenizer !== null && mode === 'text' && (
+          // biome-ignore lint/a11y/noLabelWithoutControl: the checkbox inside is the control
+          <label
+            className="check"
+            title="The spelling of a special token in the text (such as an end-of-text mark) is then read as its characters, not as that token."
+          >
+            <Checkbox.Root className="checkbox" checked={plain} onCheckedChange={setPlain}>
+              <Checkbox.Indicator className="checkbox-mark">✓</Checkbox.Indicator>
+            </Checkbox.Root>
+            specials as plain text
+          </label>
+        )}
         {tokenizer === null && (
           <span className="muted">{model.tokenizerProblem ?? 'No tokenizer'}; give ids.</span>
         )}
@@ -126,11 +143,18 @@ export function PromptEditor({ model, run, onClose }: Props) {
       />
       <div className="editor-tokens">
         {shown.map((t, i) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a token is its position
-          <span key={i} className={t.special ? 'id-chip is-special' : 'id-chip'}>
+          <button
+            // biome-ignore lint/suspicious/noArrayIndexKey: a token is its position
+            key={i}
+            type="button"
+            className={`id-chip${t.special ? ' is-special' : ''}${i === chosen ? ' is-chosen' : ''}`}
+            aria-pressed={i === chosen}
+            title="The merges that build it"
+            onClick={() => setChosen(i === chosen ? null : i)}
+          >
             <span className="token-text">{t.text}</span>
             <i>{t.id}</i>
-          </span>
+          </button>
         ))}
         {mode === 'ids' && !parsed.problem && (
           <span className="muted small-text">{parsed.ids.length} ids</span>
@@ -139,6 +163,11 @@ export function PromptEditor({ model, run, onClose }: Props) {
           <span className="muted small-text">{shown.length} tokens</span>
         )}
       </div>
+      {chosen !== null && shown[chosen] && (
+        <section className="editor-card" aria-label={`Token ${chosen}`}>
+          <TokenCard model={model} token={shown[chosen]} />
+        </section>
+      )}
     </form>
   )
 }

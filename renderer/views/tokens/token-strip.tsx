@@ -2,8 +2,9 @@
  * The prompt as tokens, linked with everything below. Hover or lock a token: the ones it looks at (in the selected head)
  * take the colour of the weight. Underline: how much the token surprised the model. Dot: it occurred before.
  */
+import { Popover } from '@base-ui/react/popover'
 import { memo, useCallback, useState } from 'react'
-import type { InductionView, RunDetail } from '../../../core/api/contract.ts'
+import type { InductionView, OpenedModel, RunDetail } from '../../../core/api/contract.ts'
 import { useJobOn } from '../../api/jobs.ts'
 import { type Pattern, rowOf } from '../../api/pattern.ts'
 import { useInduction, useModel, usePattern, useRun } from '../../api/queries.ts'
@@ -18,8 +19,8 @@ import {
   useSelection,
 } from '../../state/store.ts'
 import { type Theme, useTheme } from '../../state/theme.ts'
-import { Continuation } from './continuation.tsx'
 import { PromptEditor } from './prompt-editor.tsx'
+import { TokenCard } from './token-card.tsx'
 
 const MOST_LOSS = 8 // nats at which the underline is full
 
@@ -55,7 +56,7 @@ export function TokenStrip() {
             >
               Edit prompt
             </button>
-            {run.data && model.data && <Continuation model={model.data} run={run.data} />}
+            {run.data && model.data?.tokenizer && <LockedToken model={model.data} run={run.data} />}
             {run.data && (
               <span
                 className="muted small-text"
@@ -68,6 +69,28 @@ export function TokenStrip() {
         </>
       )}
     </section>
+  )
+}
+
+/** What the locked token is made of, one click away. */
+function LockedToken({ model, run }: { model: OpenedModel; run: RunDetail }) {
+  const query = useSelection((s) => s.query)
+  const view = query === null ? undefined : run.views[query]
+  if (!view) return null
+  return (
+    <Popover.Root>
+      <Popover.Trigger className="button small" title="Its id and the merges that build it">
+        Token {query}…
+      </Popover.Trigger>
+      <Popover.Portal>
+        <Popover.Positioner sideOffset={6} align="end" className="choice-positioner">
+          <Popover.Popup className="help">
+            <Popover.Title className="dialog-title">Token {query}</Popover.Title>
+            <TokenCard model={model} token={view} />
+          </Popover.Popup>
+        </Popover.Positioner>
+      </Popover.Portal>
+    </Popover.Root>
   )
 }
 
