@@ -29,3 +29,16 @@ export function chartColors(_theme: Theme): ChartColors {
     selected: read('--select'),
   }
 }
+
+/** The light theme's colours for figures that leave the app, whatever the window shows. Kept in step with ui/theme.css. */
+export const PAPER: ChartColors = {
+  text: '#19212e',
+  muted: '#5c677a',
+  line: '#dde1e8',
+  surface: '#ffffff',
+  bar: '#4e86dd',
+  second: '#53a79c',
+  loss: '#8b5fb8',
+  minus: '#ca4333',
+  selected: '#d9730d',
+}

@@ -1,33 +1,10 @@
 /** One ECharts chart in an element: only the parts that are used, resized with its box, redrawn when its option changes. */
-import { BarChart, CustomChart, LineChart, ScatterChart } from 'echarts/charts'
-import {
-  DataZoomComponent,
-  GridComponent,
-  LegendComponent,
-  MarkLineComponent,
-  TooltipComponent,
-} from 'echarts/components'
-import * as echarts from 'echarts/core'
-import { LabelLayout } from 'echarts/features'
-import { CanvasRenderer } from 'echarts/renderers'
+import type { ECharts, EChartsCoreOption } from 'echarts/core'
 import { useCallback, useLayoutEffect, useRef } from 'react'
-
-echarts.use([
-  BarChart,
-  CustomChart,
-  LineChart,
-  ScatterChart,
-  MarkLineComponent,
-  LabelLayout,
-  GridComponent,
-  TooltipComponent,
-  LegendComponent,
-  DataZoomComponent,
-  CanvasRenderer,
-])
+import { echarts } from './echart-parts.ts'
 
 export interface EChartProps {
-  readonly option: echarts.EChartsCoreOption
+  readonly option: EChartsCoreOption
   readonly label: string
   /** Called with the position on the x axis that was clicked. */
   readonly onPick?: (index: number) => void
@@ -36,7 +13,7 @@ export interface EChartProps {
 }
 
 export default function EChartCanvas({ option, label, onPick, onItem }: EChartProps) {
-  const chart = useRef<echarts.ECharts | null>(null)
+  const chart = useRef<ECharts | null>(null)
   const mount = useCallback((element: HTMLDivElement | null) => {
     if (!element) return undefined
     const made = echarts.init(element, null, { renderer: 'canvas' })

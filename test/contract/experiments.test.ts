@@ -326,7 +326,7 @@ describe('on the command line', () => {
       const asked = { kind: 'patch', request: { ...pair, site: 'z' } }
       const response = await api.raw('/api/reproduce', { method: 'POST', body: JSON.stringify(asked) })
       const { command } = (await response.json()) as Reproduced
-      const words = command
+      const words = command!
         .split(' ')
         .slice(1)
         .map((word) => word.replace(/^'|'$/g, ''))

@@ -3,10 +3,12 @@ import { useMemo } from 'react'
 import type { AblateRequest, OpenedModel, RunDetail } from '../../../core/api/contract.ts'
 import type { AblationCell } from '../../../core/intervene/types.ts'
 import type { Edit } from '../../../core/run/types.ts'
-import { api } from '../../api/client.ts'
 import { useExperiment, useLiveSweep } from '../../api/experiments.ts'
-import { effectSvg } from '../../charts/effect-export.ts'
+import { effectBody } from '../../charts/effect-figure.ts'
 import { EffectGrid } from '../../charts/effect-grid.tsx'
+import type { Figure } from '../../charts/figure.ts'
+import { FigureMenu } from '../../charts/figure-menu.tsx'
+import { beside, stacked } from '../../charts/svg.ts'
 import { addEdit } from '../../state/edit-history.ts'
 import { signedWeight } from '../../state/format.ts'
 import { metricText } from '../../state/metric.ts'
@@ -15,9 +17,8 @@ import { select, setHover, useHover, useSelection, useTool } from '../../state/s
 import { useTheme } from '../../state/theme.ts'
 import { Empty } from '../../ui/notice.tsx'
 import { SignedLegend } from '../pattern/legend.tsx'
-import { cellGrid, columnOf, csv } from '../sweeps/cells.ts'
+import { cellGrid, columnOf } from '../sweeps/cells.ts'
 import { ContinueSweep } from '../sweeps/continue-sweep.tsx'
-import { CopyMenu } from '../sweeps/copy-menu.tsx'
 import { StrongestCells } from '../sweeps/strongest-cells.tsx'
 
 const total = (cell: AblationCell) => cell.delta
@@ -123,6 +124,37 @@ function Result(props: ResultProps) {
       : []),
   ]
   const chosen = selected ? totals.cell(selected.layer, selected.column) : undefined
+  const isOfRun = request.prompt.ids?.join() === run.views.map((view) => view.id).join()
+  const figure = (): Figure => ({
+    title,
+    note: `${metric}. Rows are layers, columns ${byHead ? 'heads' : request.over === 'positions' ? 'positions' : 'the whole layer'}; colour is the change from ${base?.toPrecision(4) ?? 'the unedited run'} without the part.`,
+    ...(isOfRun
+      ? {}
+      : { source: { checkpoints: [{ name: model.name, hash: model.contentHash }], run: null } }),
+    facts: [
+      isOfRun ? '' : `prompt ids ${request.prompt.ids?.join(', ') ?? ''}`,
+      `${cells.length} of ${planned} cells`,
+      ...grids.map(({ name: which, says }) => `${which}: ${says}`),
+    ],
+    body: () => {
+      const drawn = grids.map(({ grid, name: which }) => ({
+        title: which,
+        body: effectBody({
+          layers: spec.n_layers,
+          columns,
+          value: grid.value,
+          most,
+          columnLabel: (i) => `${label(i)}${byHead ? '' : ' '}${i}`,
+        }),
+      }))
+      return columns > 24 ? stacked(drawn.map((one) => beside([one]))) : beside(drawn)
+    },
+    table: () => ({
+      columns: ['layer', byHead ? 'head' : 'position', 'value', 'delta', 'direct'],
+      rows: cells.map((c) => [c.layer, columnOf(c), c.value, c.delta, c.direct ?? null]),
+    }),
+    reproduce: { kind: 'ablate', request },
+  })
   return (
     <div className="sweep-result">
       <section className="sweep-main" aria-label="Effects">
@@ -148,27 +180,7 @@ function Result(props: ResultProps) {
               running={running}
               title={`Going on: ${title}`}
             />
-            <CopyMenu
-              title={`${model.name} ${title}`}
-              reproduce={() => api.reproduce({ kind: 'ablate', request })}
-              csv={() =>
-                csv(
-                  ['layer', byHead ? 'head' : 'position', 'value', 'delta', 'direct'],
-                  cells.map((c) => [c.layer, columnOf(c), c.value, c.delta, c.direct ?? null]),
-                )
-              }
-              figure={() =>
-                effectSvg({
-                  title: `${model.name}: ${title}`,
-                  note: `${metric}; change from ${base?.toPrecision(4) ?? 'the unedited run'}; checkpoint ${model.contentHash?.slice(0, 12) ?? 'unhashed'}`,
-                  layers: spec.n_layers,
-                  columns,
-                  value: totals.value,
-                  most: totals.most,
-                  columnLabel: (i) => `${label(i)}${byHead ? '' : ' '}${i}`,
-                })
-              }
-            />
+            <FigureMenu figure={figure} name="this result" />
           </div>
         </header>
         {[...warnings, ...(problem ? [problem] : [])].map((text) => (

@@ -7,7 +7,10 @@ import { useMemo } from 'react'
 import type { DlaReply, OpenedModel, RunDetail } from '../../../core/api/contract.ts'
 import { api } from '../../api/client.ts'
 import { useModel, useRun } from '../../api/queries.ts'
-import { actingEdits } from '../../state/edits.ts'
+import { chartFigure } from '../../charts/echart-figure.ts'
+import type { Figure } from '../../charts/figure.ts'
+import { FigureMenu } from '../../charts/figure-menu.tsx'
+import { actingEdits, describeEdit } from '../../state/edits.ts'
 import { signedWeight } from '../../state/format.ts'
 import { formatToken, parseToken } from '../../state/metric.ts'
 import { headName } from '../../state/selection.ts'
@@ -16,7 +19,7 @@ import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
 import { TokenField } from '../sweeps/token-field.tsx'
 import { type Part, partsOf } from './parts.ts'
-import { Waterfall } from './waterfall.tsx'
+import { Waterfall, waterfallOption } from './waterfall.tsx'
 
 export function AttributionView() {
   const model = useModel()
@@ -43,21 +46,18 @@ function Attribution({ model, run }: { model: OpenedModel; run: RunDetail }) {
   const likely = run.predictions[pos]?.topTokens ?? []
   const answer = parseToken(given.answer ?? '') ?? likely[0] ?? null
   const against = given.against0 === 'none' ? null : (parseToken(given.wrong ?? '') ?? likely[1] ?? null)
+  const request = {
+    model: model.path,
+    prompt: { ids: run.views.map((view) => view.id) },
+    answer: answer?.id ?? 0,
+    ...(against ? { wrong: against.id } : {}),
+    pos,
+    sources: true,
+    ...(edits.length > 0 ? { edits } : {}),
+  }
   const dla = useQuery({
     queryKey: ['dla', run.id, model.path, answer?.id, against?.id, pos, JSON.stringify(edits)],
-    queryFn: ({ signal }): Promise<DlaReply> =>
-      api.dla(
-        {
-          model: model.path,
-          prompt: { ids: run.views.map((view) => view.id) },
-          answer: answer!.id,
-          ...(against ? { wrong: against.id } : {}),
-          pos,
-          sources: true,
-          ...(edits.length > 0 ? { edits } : {}),
-        },
-        signal,
-      ),
+    queryFn: ({ signal }): Promise<DlaReply> => api.dla(request, signal),
     enabled: answer !== null,
     placeholderData: keepPreviousData,
     retry: false,
@@ -66,6 +66,24 @@ function Attribution({ model, run }: { model: OpenedModel; run: RunDetail }) {
     () => (dla.data ? partsOf(dla.data.components, by, order) : []),
     [dla.data, by, order],
   )
+  const figure = (): Figure => ({
+    title: `logit of ‘${answer?.text}’${against ? ` minus ‘${against.text}’` : ''}, taken apart`,
+    note: `Direct logit attribution at position ${pos} ‘${run.views[pos]?.text ?? ''}’: what each part adds (blue) or takes (red); the last bar is the sum.`,
+    facts: [
+      dla.data?.definition ?? '',
+      `parts sum to ${dla.data?.sum?.toFixed(4) ?? '–'}, the model says ${dla.data?.logit?.toFixed(4) ?? '–'}`,
+      edits.length > 0 ? `with edits: ${edits.map(describeEdit).join('; ')}` : '',
+    ],
+    body: () => {
+      const drawn = { parts, total: dla.data?.sum ?? 0, ordered: order === 'depth', head }
+      return chartFigure((c) => waterfallOption(drawn, c), Math.max(720, parts.length * 13), 400)
+    },
+    table: () => ({
+      columns: ['part', 'layer', 'head', 'value'],
+      rows: (dla.data?.components ?? []).map((part) => [part.name, part.layer, part.head, part.value]),
+    }),
+    reproduce: { kind: 'dla', request },
+  })
   const sources = head && dla.data?.sources.find((s) => s.layer === head.layer && s.head === head.head)
   return (
     <div className="view sweep-view">
@@ -135,6 +153,7 @@ function Attribution({ model, run }: { model: OpenedModel; run: RunDetail }) {
                 parts sum to {dla.data.sum?.toFixed(3) ?? '–'}; the model says{' '}
                 {dla.data.logit?.toFixed(3) ?? '–'}
               </span>
+              <FigureMenu figure={figure} name="the attribution" />
             </h3>
             <Waterfall parts={parts} total={dla.data.sum ?? 0} ordered={order === 'depth'} />
             {sources && head && (

@@ -4,7 +4,13 @@
  */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import type { BenchEditReply, BenchReply, OpenedModel, RunDetail } from '../../../core/api/contract.ts'
+import type {
+  BenchEditReply,
+  BenchReply,
+  HeadInput,
+  OpenedModel,
+  RunDetail,
+} from '../../../core/api/contract.ts'
 import { api } from '../../api/client.ts'
 import { rowOf } from '../../api/pattern.ts'
 import { useModel, usePattern, useRun } from '../../api/queries.ts'
@@ -86,6 +92,7 @@ function Bench({ model, run, head }: { model: OpenedModel; run: RunDetail; head:
       model={model}
       run={run}
       head={head}
+      place={place}
       bench={bench.data}
       changed={changes !== null}
       late={bench.isPlaceholderData || (changes !== null && edit.isPlaceholderData)}
@@ -116,6 +123,8 @@ interface MachineProps {
   readonly model: OpenedModel
   readonly run: RunDetail
   readonly head: HeadId
+  /** The same as a request. */
+  readonly place: HeadInput
   readonly bench: BenchReply
   readonly changed: boolean
   /** What is shown is of the head or the changes before: the next is on its way. */
@@ -125,7 +134,7 @@ interface MachineProps {
   readonly answer: string | null
 }
 
-function Machine({ model, run, head, bench, changed, late, edit, problem, answer }: MachineProps) {
+function Machine({ model, run, head, place, bench, changed, late, edit, problem, answer }: MachineProps) {
   const theme = useTheme()
   const [layout, setLayout] = useTool<'app' | 'lecture'>('bench_layout', 'app')
   const [name, setName] = useTool<string>('bench_step', 'weights')
@@ -160,7 +169,7 @@ function Machine({ model, run, head, bench, changed, late, edit, problem, answer
         onOpen={(index) => setName(stages[index]!.name)}
       />
       <div className="sweep-result bench-result">
-        <OpenStep stage={stages[open]!} bench={bench} lecture={layout === 'lecture'} />
+        <OpenStep stage={stages[open]!} bench={bench} place={place} lecture={layout === 'lecture'} />
         <aside className="sweep-side bench-side">
           <Choice label="What is shown beside the step" value={panel} options={PANELS} onChange={setSide} />
           {problem && (
@@ -180,7 +189,7 @@ function Machine({ model, run, head, bench, changed, late, edit, problem, answer
             ))}
           {panel === 'sources' && <Sources bench={bench} answer={answer} />}
           {panel === 'sharpness' && <Sharpness bench={bench} />}
-          {panel === 'reach' && <Reach bench={bench} />}
+          {panel === 'reach' && <Reach bench={bench} place={place} />}
           {panel === 'gradients' && <Gradients model={model} run={run} head={head} bench={bench} />}
           {panel === 'basis' && <Basis model={model} run={run} head={head} />}
           {panel === 'counts' && <Accounting model={model} />}

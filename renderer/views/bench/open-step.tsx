@@ -1,12 +1,15 @@
 /** One step in large, with the number under the pointer; before, with the changes, or their difference. */
 import { useMemo, useState } from 'react'
-import type { BenchReply } from '../../../core/api/contract.ts'
+import type { BenchReply, HeadInput } from '../../../core/api/contract.ts'
 import { rampGradient, signedGradient } from '../../charts/color.ts'
+import type { Figure } from '../../charts/figure.ts'
+import { FigureMenu } from '../../charts/figure-menu.tsx'
 import { preciseWeight } from '../../state/format.ts'
 import { select, setHover, useHover } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
 import { Segmented } from '../../ui/segmented.tsx'
 import { difference, extent } from './matrix.ts'
+import { matrixBody } from './matrix-figure.ts'
 import { type Cell, MatrixGrid } from './matrix-grid.tsx'
 import { countsTokens, type Stage } from './stages.ts'
 
@@ -15,11 +18,13 @@ type Shown = 'before' | 'changed' | 'difference'
 interface Props {
   readonly stage: Stage
   readonly bench: BenchReply
+  /** The head, as a request. */
+  readonly place: HeadInput
   /** States are columns: the first index of a cell is its column. */
   readonly lecture: boolean
 }
 
-export function OpenStep({ stage, bench, lecture }: Props) {
+export function OpenStep({ stage, bench, place: head, lecture }: Props) {
   const theme = useTheme()
   const [shown, setShown] = useState<Shown>('changed')
   const [cell, setCell] = useState<Cell | null>(null)
@@ -51,6 +56,18 @@ export function OpenStep({ stage, bench, lecture }: Props) {
   const hovered = cell ?? elsewhere
   const value = hovered && (grid.values[hovered.row * grid.shape[1] + hovered.column] ?? null)
   const end = scale === 'weight' ? '1' : preciseWeight(range.end)
+  const [rows, columns] = grid.shape
+  const figure = (): Figure => ({
+    title: `${stage.name} of L${head.layer}H${head.head}${after ? `, ${view}` : ''}`,
+    note: `${stage.formula}. Rows: ${axes[0]}, columns: ${axes[1]}, ${rows} × ${columns}. ${stage.note ?? ''}`,
+    facts: [`colours end at ±${end}; the largest magnitude is ${preciseWeight(range.largest)}`],
+    body: () => matrixBody({ grid, axes, tokens: bench.tokens, scale, end: range.end }),
+    table: () => ({
+      columns: [axes[0], axes[1] === axes[0] ? `${axes[1]}_2` : axes[1], 'value'],
+      rows: grid.values.map((one, n) => [Math.floor(n / columns), n % columns, one]),
+    }),
+    reproduce: { kind: 'bench', request: head },
+  })
   return (
     <section className="sweep-main" aria-label={`Step: ${stage.name}`}>
       <div className="bench-head">
@@ -78,6 +95,7 @@ export function OpenStep({ stage, bench, lecture }: Props) {
           <i style={{ background: scale === 'weight' ? rampGradient(theme) : signedGradient(theme) }} />
           {scale === 'weight' ? end : `+${end}`}
         </span>
+        <FigureMenu figure={figure} name="the step" />
       </div>
       <p className="bench-reading" role="status">
         {hovered ? (

@@ -1,5 +1,8 @@
 /** Ranked heads by how much they changed; what is within the noise is fainter, below, and has no rank. */
-import type { CompareReply } from '../../../core/api/contract.ts'
+import type { CompareReply, CompareRequest } from '../../../core/api/contract.ts'
+import { barsBody } from '../../charts/bars-figure.ts'
+import type { Figure, Source } from '../../charts/figure.ts'
+import { FigureMenu } from '../../charts/figure-menu.tsx'
 import { preciseWeight, signedWeight } from '../../state/format.ts'
 import { scoreLabel } from '../../state/rank.ts'
 import { headName, sameHead } from '../../state/selection.ts'
@@ -9,7 +12,13 @@ import { type Change, changesBy } from './changes.ts'
 
 const MOST = 300
 
-export function ChangeList({ reply }: { reply: CompareReply }) {
+interface Props {
+  readonly reply: CompareReply
+  readonly request: CompareRequest
+  readonly source: Source
+}
+
+export function ChangeList({ reply, request, source }: Props) {
   const selected = useSelection((s) => s.head)
   const scores = Object.keys(reply.heads[0]?.deltas ?? {})
   const maps = reply.weights === null ? [] : ['ov', 'qk']
@@ -20,6 +29,29 @@ export function ChangeList({ reply }: { reply: CompareReply }) {
   const changes = changesBy(reply, measure)
   const most = Math.max(0, ...changes.map(({ value }) => Math.abs(value ?? 0)))
   const clear = changes.filter((change) => change.clear).length
+  const name = labelOf(measure, maps)
+  const figure = (): Figure => ({
+    title: `heads by change: ${name}`,
+    note: isScore
+      ? 'B − A of each head, largest first, with its interval; pale: within the noise of the sequences.'
+      : 'How far each head of B is from the one of A, largest first.',
+    source,
+    facts: [
+      reply.definitions[measure] ?? '',
+      isScore ? `seed ${reply.seed}` : `n = ${request.prompts.length} prompts`,
+    ],
+    body: () =>
+      barsBody(
+        [name],
+        changes.map((change) => ({ name: headName(change), values: [change], pale: !change.clear })),
+        most,
+      ),
+    table: () => ({
+      columns: ['head', measure, 'low', 'high', 'beyond_noise', 'why'],
+      rows: changes.map((c) => [headName(c), c.value, c.low, c.high, Number(c.clear), c.why]),
+    }),
+    reproduce: { kind: 'compare', request: { ...request, report: false } },
+  })
   return (
     <section className="compare-list" aria-label="Heads by change">
       <h3 className="pane-title">
@@ -29,15 +61,11 @@ export function ChangeList({ reply }: { reply: CompareReply }) {
           value={measure}
           options={measures.map((name) => ({
             value: name,
-            label:
-              name === 'distance'
-                ? 'pattern distance'
-                : maps.includes(name)
-                  ? `${name.toUpperCase()} map distance`
-                  : `Δ ${scoreLabel(name)}`,
+            label: labelOf(name, maps),
           }))}
           onChange={setMeasure}
         />
+        <FigureMenu figure={figure} name="the changes" compact />
       </h3>
       <p className="muted small-text" title={reply.definitions[measure]}>
         {isScore
@@ -58,6 +86,11 @@ export function ChangeList({ reply }: { reply: CompareReply }) {
       </ol>
     </section>
   )
+}
+
+function labelOf(measure: string, maps: readonly string[]): string {
+  if (measure === 'distance') return 'pattern distance'
+  return maps.includes(measure) ? `${measure.toUpperCase()} map distance` : `Δ ${scoreLabel(measure)}`
 }
 
 interface RowProps {

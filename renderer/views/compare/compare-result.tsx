@@ -1,6 +1,12 @@
 /** A comparison: what it says in one line, the texts with their KL, the selected head's difference, and ranked heads. */
+import { useQueries } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { CompareReply, CompareRequest } from '../../../core/api/contract.ts'
+import { api } from '../../api/client.ts'
+import { useAbout } from '../../api/queries.ts'
+import { barsBody } from '../../charts/bars-figure.ts'
+import type { Figure, Source } from '../../charts/figure.ts'
+import { FigureMenu } from '../../charts/figure-menu.tsx'
 import { preciseWeight } from '../../state/format.ts'
 import { type HeadId, headName } from '../../state/selection.ts'
 import { select, useSelection } from '../../state/store.ts'
@@ -31,6 +37,43 @@ export function CompareResult({ reply, request }: Props) {
   const here = prediction.prompts[text]
   const most = Math.max(0, ...prediction.prompts.flatMap(({ kl }) => kl.map((value) => value ?? 0)))
   const head = headOf(reply, selected)
+  const source = useSource(reply, request)
+  const tokens = reply.tokens[text] ?? []
+  const ofText = {
+    ...source,
+    run: {
+      id: null,
+      text: tokens.map((view) => view.text).join(''),
+      tokens: tokens.length,
+      device: source.device,
+      edits: [],
+    },
+  }
+  const byPosition = (): Figure => ({
+    title: 'KL of the next-token predictions by position',
+    note: `KL(A‖B) in nats after each token of text ${text + 1} of ${prediction.prompts.length}; a star: the likeliest tokens differ.`,
+    source: ofText,
+    facts: [reply.definitions.kl ?? ''],
+    body: () =>
+      barsBody(
+        ['KL(A‖B), nats'],
+        tokens.map((view, i) => ({
+          name: `${here?.top1_equal[i] === false ? '* ' : ''}${view.text} ${i}`,
+          values: [{ value: here?.kl[i] ?? null }],
+        })),
+        most,
+      ),
+    table: () => ({
+      columns: ['position', 'token', 'kl', 'same_likeliest_token'],
+      rows: tokens.map((view, i) => [
+        i,
+        view.text,
+        here?.kl[i] ?? null,
+        here ? Number(here.top1_equal[i] ?? true) : null,
+      ]),
+    }),
+    reproduce: { kind: 'compare', request: { ...request, report: false } },
+  })
   return (
     <>
       <Summary reply={reply} />
@@ -66,8 +109,9 @@ export function CompareResult({ reply, request }: Props) {
                     </button>
                   </span>
                 )}
+                <FigureMenu figure={byPosition} name="the KL by position" />
               </h3>
-              <KlStrip tokens={reply.tokens[text] ?? []} prediction={here} most={most} />
+              <KlStrip tokens={tokens} prediction={here} most={most} />
             </section>
           ) : (
             <p className="muted">No text is the same ids for both: predictions are not compared.</p>
@@ -81,17 +125,36 @@ export function CompareResult({ reply, request }: Props) {
                 </p>
               </Empty>
             ) : (
-              <PatternDifference a={request.a} b={request.b} ids={here.ids} head={head} />
+              <PatternDifference a={request.a} b={request.b} ids={here.ids} head={head} source={ofText} />
             )}
           </section>
         </div>
         <div className="compare-side">
-          {heads.length > 0 && <ChangeList reply={reply} />}
+          {heads.length > 0 && <ChangeList reply={reply} request={request} source={source} />}
           {(heads.length === 0 || reply.matches) && <Matches reply={reply} />}
         </div>
       </div>
     </>
   )
+}
+
+/** Both checkpoints with their hashes, as figures name them. */
+function useSource({ a, b }: CompareReply, request: CompareRequest): Source & { readonly device: string } {
+  const device = useAbout().data?.device ?? 'cpu'
+  const [inA, inB] = useQueries({
+    queries: [request.a, request.b].map((path) => ({
+      queryKey: ['model', path],
+      queryFn: () => api.openModel(path),
+    })),
+  })
+  return {
+    checkpoints: [
+      { name: a, hash: inA?.data?.contentHash ?? null },
+      { name: b, hash: inB?.data?.contentHash ?? null },
+    ],
+    run: null,
+    device,
+  }
 }
 
 /** The selected head where the comparison has it, else the one that changed most. */

@@ -1,6 +1,9 @@
 /** Every head's rate in the texts, with its interval, beside its score on random repeats. A click selects the head. */
 import type { ReactNode } from 'react'
-import type { SpansReply } from '../../../core/api/contract.ts'
+import type { SpansReply, SpansRequest } from '../../../core/api/contract.ts'
+import { barsBody } from '../../charts/bars-figure.ts'
+import type { Figure } from '../../charts/figure.ts'
+import { FigureMenu } from '../../charts/figure-menu.tsx'
 import { ScoreBar } from '../../charts/score-bar.tsx'
 import { formatScore } from '../../state/rank.ts'
 import { headName } from '../../state/selection.ts'
@@ -8,6 +11,7 @@ import { select } from '../../state/store.ts'
 import { scoreText } from '../../ui/score-text.ts'
 
 interface Props {
+  readonly request: SpansRequest
   /** In the order that is shown. */
   readonly heads: SpansReply['heads']
   readonly shown: SpansReply['heads'][number]
@@ -17,11 +21,42 @@ interface Props {
 
 const MOST = 400
 
-export function HeadRates({ heads, shown, definitions, children }: Props) {
+export function HeadRates({ request, heads, shown, definitions, children }: Props) {
+  const figure = (): Figure => ({
+    title: 'induction in real text, every head',
+    note: 'Rate of hits at the A B … A places of these texts, and the score on random repeats; 1 is a full bar, whiskers are 95 % intervals.',
+    ofModel: true,
+    facts: [
+      `rate: ${definitions.rate}`,
+      `random repeats: ${definitions.random_repeat}`,
+      `n = ${shown.rate.n} places, ${request.prompts.length} texts`,
+    ],
+    body: () =>
+      barsBody(
+        ['in these texts', 'random repeats'],
+        heads.map((one) => ({ name: headName(one), values: [one.rate, one.random_repeat] })),
+        1,
+      ),
+    table: () => ({
+      columns: ['head', 'rate', 'low', 'high', 'n', 'random_repeat', 'random_low', 'random_high'],
+      rows: heads.map(({ rate, random_repeat: random, ...one }) => [
+        headName(one),
+        rate.value,
+        rate.low,
+        rate.high,
+        rate.n,
+        random.value,
+        random.low,
+        random.high,
+      ]),
+    }),
+    reproduce: { kind: 'spans', request },
+  })
   return (
     <section className="corpus-main" aria-label="Heads by rate">
       <h3 className="pane-title">
         All heads <span>{children}</span>
+        <FigureMenu figure={figure} name="the rates" />
       </h3>
       <div className="rate-line rate-heading" aria-hidden="true">
         <span />

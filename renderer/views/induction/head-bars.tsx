@@ -2,7 +2,7 @@
 
 import { useCallback, useMemo } from 'react'
 import type { InductionView, ScanReply } from '../../../core/api/contract.ts'
-import { chartColors } from '../../charts/css-colors.ts'
+import { type ChartColors, chartColors } from '../../charts/css-colors.ts'
 import { EChart } from '../../charts/echart.tsx'
 import { plainTooltip } from '../../charts/tooltip.ts'
 import { formatWeight } from '../../state/rank.ts'
@@ -14,7 +14,10 @@ import { scoreText } from '../../ui/score-text.ts'
 export function HeadBars({ data, scan }: { data: InductionView; scan: ScanReply | null }) {
   const theme = useTheme()
   const selected = useSelection((s) => (s.head ? headName(s.head) : null))
-  const option = useMemo(() => barOption(data, scan, selected, theme), [data, scan, selected, theme])
+  const option = useMemo(
+    () => barOption(data, scan, selected, chartColors(theme), MOST_AT_ONCE),
+    [data, scan, selected, theme],
+  )
   const pick = useCallback(
     (index: number) => {
       const head = data.heads[index]
@@ -33,21 +36,22 @@ export function HeadBars({ data, scan }: { data: InductionView; scan: ScanReply 
 
 const MOST_AT_ONCE = 64
 
-function barOption(
+/** The chart in given colours; of more heads than `atOnce` a slider shows that many. On paper all are shown. */
+export function barOption(
   data: InductionView,
   scan: ScanReply | null,
   selected: string | null,
-  theme: 'light' | 'dark',
+  c: ChartColors,
+  atOnce: number,
 ) {
-  const c = chartColors(theme)
   const names = data.heads.map(headName)
   const random = data.heads.map(
     (h) => scan?.heads.find((s) => s.layer === h.layer && s.head === h.head)?.scores.induction,
   )
   const here = data.heads.map((h) => h.prefix_matching)
-  const many = names.length > MOST_AT_ONCE
+  const many = names.length > atOnce
   const at = Math.max(0, selected === null ? 0 : names.indexOf(selected))
-  const start = Math.max(0, Math.min(names.length - MOST_AT_ONCE, at - MOST_AT_ONCE / 2))
+  const start = Math.max(0, Math.min(names.length - atOnce, at - atOnce / 2))
   const text = { color: c.muted, fontSize: 10.5 }
   const outlined = (i: number) => (names[i] === selected ? { borderColor: c.selected, borderWidth: 1.5 } : {})
   return {
@@ -98,7 +102,7 @@ function barOption(
             {
               type: 'slider',
               startValue: start,
-              endValue: start + MOST_AT_ONCE,
+              endValue: start + atOnce,
               height: 14,
               bottom: 4,
               brushSelect: false,

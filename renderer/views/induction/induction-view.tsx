@@ -1,13 +1,18 @@
 /** A B … A → B in this prompt: arcs over the text, hits and misses of the chosen head, and all heads side by side. */
 import type { InductionView as Data, RunDetail } from '../../../core/api/contract.ts'
 import { useInduction, usePattern, useRun, useScan } from '../../api/queries.ts'
+import { chartFigure } from '../../charts/echart-figure.ts'
+import type { Figure } from '../../charts/figure.ts'
+import { FigureMenu } from '../../charts/figure-menu.tsx'
+import { scanLine } from '../../charts/figure-source.ts'
+import { drawnArcs } from '../../charts/pattern-figure.ts'
 import { preciseWeight } from '../../state/format.ts'
 import { formatScore } from '../../state/rank.ts'
 import { type HeadId, headName } from '../../state/selection.ts'
 import { toggleCell, useSelection } from '../../state/store.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { ArcDiagram } from './arc-diagram.tsx'
-import { HeadBars } from './head-bars.tsx'
+import { barOption, HeadBars } from './head-bars.tsx'
 import { type Place, placesOf } from './places.ts'
 
 /** More places than this are not read, and a long prompt has tens of thousands. */
@@ -42,6 +47,62 @@ function Induction({ run, data }: { run: RunDetail; data: Data }) {
   const random = head
     ? scan.data?.heads.find((h) => h.layer === head.layer && h.head === head.head)?.scores.induction
     : undefined
+  const reproduce = {
+    kind: 'run' as const,
+    request: { model: run.model, prompt: { ids: run.views.map((view) => view.id) } },
+  }
+  const token = (i: number) => run.views[i]?.text ?? ''
+  const arcs = (): Figure => ({
+    title: `A B … A places, and what ${head ? headName(head) : 'a head'} does there`,
+    note: 'Arcs run from a later A back to the B that followed A before; thickness is the attention of the head. Red, dashed: a miss (the strongest key is no B).',
+    facts: [head && places.length > 0 ? `${hits} of ${places.length} places hit` : ''],
+    body: () =>
+      drawnArcs(
+        run.views,
+        data.pairs,
+        of?.weights ?? [],
+        places.map((place) => place.hit === false),
+      ),
+    table: () => ({
+      columns: ['query', 'query_token', 'target', 'target_token', 'source', 'weight', 'hit'],
+      rows: places.map((place) => [
+        place.query,
+        token(place.query),
+        place.target,
+        token(place.target),
+        data.pairs[place.index]?.source ?? null,
+        place.weight,
+        place.hit === null ? null : Number(place.hit),
+      ]),
+    }),
+    reproduce,
+  })
+  const bars = (): Figure => ({
+    title: 'induction of every head, on random repeats and in this prompt',
+    note: 'Blue: induction score on random tokens that repeat, whisker: 95 % bootstrap interval. Green: weight on all earlier B of this prompt (prefix matching).',
+    facts: scan.data ? [scan.data.definitions.induction ?? '', scanLine(scan.data.settings)] : [],
+    body: () =>
+      chartFigure(
+        (c) => barOption(data, scan.data ?? null, head && headName(head), c, Number.POSITIVE_INFINITY),
+        Math.max(720, data.heads.length * 16),
+        360,
+      ),
+    table: () => ({
+      columns: ['head', 'induction', 'low', 'high', 'prefix_matching', 'tokens'],
+      rows: data.heads.map((h) => {
+        const score = scan.data?.heads.find((s) => s.layer === h.layer && s.head === h.head)?.scores.induction
+        return [
+          headName(h),
+          score?.value ?? null,
+          score?.low ?? null,
+          score?.high ?? null,
+          h.prefix_matching.value,
+          h.prefix_matching.rows,
+        ]
+      }),
+    }),
+    reproduce,
+  })
 
   return (
     <div className="view induction-view">
@@ -51,6 +112,7 @@ function Induction({ run, data }: { run: RunDetail; data: Data }) {
           <span>
             arcs run from a later A back to the B that followed A before; thickness is this head's attention
           </span>
+          {data.pairs.length > 0 && <FigureMenu figure={arcs} name="the arcs" />}
         </h3>
         {data.pairs.length === 0 ? (
           <Empty title="Nothing repeats in this prompt">
@@ -95,6 +157,7 @@ function Induction({ run, data }: { run: RunDetail; data: Data }) {
                 ? `${headName(head)}: here ${formatScore(of.prefix_matching)} over ${of.prefix_matching.rows} tokens, on random repeats ${formatScore(random) || '–'}`
                 : 'click a bar to choose a head'}
             </span>
+            <FigureMenu figure={bars} name="the bars" />
           </h3>
           <HeadBars data={data} scan={scan.data ?? null} />
         </section>

@@ -4,8 +4,11 @@ import { useCallback, useMemo } from 'react'
 import type { OpenedModel } from '../../../core/api/contract.ts'
 import type { AttributionCell } from '../../../core/intervene/attribute.ts'
 import { useExperiment, useLiveSweep } from '../../api/experiments.ts'
-import { chartColors } from '../../charts/css-colors.ts'
+import { type ChartColors, chartColors } from '../../charts/css-colors.ts'
 import { EChart } from '../../charts/echart.tsx'
+import { chartFigure } from '../../charts/echart-figure.ts'
+import type { Figure } from '../../charts/figure.ts'
+import { FigureMenu } from '../../charts/figure-menu.tsx'
 import { plainTooltip } from '../../charts/tooltip.ts'
 import { signedWeight } from '../../state/format.ts'
 import { select, setHover, useTool } from '../../state/store.ts'
@@ -25,6 +28,32 @@ export function EstimateResult({ model }: { model: OpenedModel }) {
   )
   if (id === null && live?.state !== 'running') return null
   const trust = stored?.result?.trust
+  const request = live?.state === 'running' ? live.request : stored?.request
+  const figure = (): Figure => ({
+    title: 'attribution patching against exact runs',
+    note: 'Each dot is a place of the largest estimates: across its estimate (gradient times the difference of the two runs), upwards the exact patch. On the dashed line both are equal.',
+    source: { checkpoints: [{ name: model.name, hash: model.contentHash }], run: null },
+    facts: [
+      ...(stored?.prompts ?? []).map(
+        (views, i) => `${i === 0 ? 'clean' : 'corrupt'} “${views.map((view) => view.text).join('')}”`,
+      ),
+      trust ? `of the ${trust.n} largest, exact runs correlate ${trust.correlation.toFixed(3)}` : '',
+    ],
+    body: () => chartFigure((c) => scatterOption(cells, c), 520, 480),
+    table: () => ({
+      columns: ['place', 'layer', 'head', 'site', 'position', 'estimate', 'exact'],
+      rows: cells.map((cell) => [
+        placeName(cell),
+        cell.layer,
+        cell.head ?? null,
+        cell.site,
+        cell.pos,
+        cell.estimate,
+        cell.exact ?? null,
+      ]),
+    }),
+    reproduce: request ? { kind: 'attribute', request } : null,
+  })
   return (
     <section className="estimates" aria-label="Estimate against exact">
       <h3 className="pane-title">
@@ -34,6 +63,7 @@ export function EstimateResult({ model }: { model: OpenedModel }) {
             ? `of the ${trust.n} largest, exact runs correlate ${trust.correlation.toFixed(2)}`
             : 'too few exact runs to say how far to trust them'}
         </span>
+        {cells.length > 0 && <FigureMenu figure={figure} name="the estimates" />}
       </h3>
       {cells.length > 0 ? (
         <Scatter cells={cells} grouped={model.spec.n_kv_heads < model.spec.n_heads} />
@@ -48,54 +78,7 @@ export function EstimateResult({ model }: { model: OpenedModel }) {
 
 function Scatter({ cells, grouped }: { cells: readonly AttributionCell[]; grouped: boolean }) {
   const theme = useTheme()
-  const option = useMemo(() => {
-    const c = chartColors(theme)
-    const text = { color: c.muted, fontSize: 10.5 }
-    const most = roundUp(
-      Math.max(1e-6, ...cells.flatMap((cell) => [Math.abs(cell.estimate), Math.abs(cell.exact ?? 0)])),
-    )
-    const axis = (name: string) => ({
-      type: 'value',
-      min: -most,
-      max: most,
-      name,
-      nameLocation: 'middle',
-      nameGap: 24,
-      nameTextStyle: text,
-      axisLabel: text,
-      axisLine: { lineStyle: { color: c.line } },
-      splitLine: { lineStyle: { color: c.line, opacity: 0.5 } },
-    })
-    return {
-      animation: false,
-      textStyle: { fontFamily: 'inherit' },
-      grid: { left: 50, right: 14, top: 8, bottom: 38 },
-      tooltip: {
-        ...plainTooltip(c),
-        formatter: ({ dataIndex }: { dataIndex: number }) => {
-          const cell = cells[dataIndex]!
-          return `${placeName(cell)}\nestimate ${signedWeight(cell.estimate)}\nexact ${signedWeight(cell.exact ?? 0)}`
-        },
-      },
-      xAxis: axis('estimate'),
-      yAxis: axis('exact'),
-      series: [
-        {
-          type: 'scatter',
-          symbolSize: 8,
-          itemStyle: { color: c.bar, opacity: 0.8 },
-          data: cells.map((cell) => [cell.estimate, cell.exact]),
-          markLine: {
-            silent: true,
-            symbol: 'none',
-            lineStyle: { color: c.muted, type: 'dashed' },
-            label: { show: false },
-            data: [[{ coord: [-most, -most] }, { coord: [most, most] }]],
-          },
-        },
-      ],
-    }
-  }, [cells, theme])
+  const option = useMemo(() => scatterOption(cells, chartColors(theme)), [cells, theme])
   const pick = useCallback(
     (index: number) => {
       const cell = cells[index]
@@ -110,6 +93,55 @@ function Scatter({ cells, grouped }: { cells: readonly AttributionCell[]; groupe
   return (
     <EChart option={option} onItem={pick} label={`${cells.length} places: estimated against exact effect`} />
   )
+}
+
+/** The chart in given colours: on screen those of the theme, on paper the light ones. */
+function scatterOption(cells: readonly AttributionCell[], c: ChartColors) {
+  const text = { color: c.muted, fontSize: 10.5 }
+  const most = roundUp(
+    Math.max(1e-6, ...cells.flatMap((cell) => [Math.abs(cell.estimate), Math.abs(cell.exact ?? 0)])),
+  )
+  const axis = (name: string) => ({
+    type: 'value',
+    min: -most,
+    max: most,
+    name,
+    nameLocation: 'middle',
+    nameGap: 24,
+    nameTextStyle: text,
+    axisLabel: text,
+    axisLine: { lineStyle: { color: c.line } },
+    splitLine: { lineStyle: { color: c.line, opacity: 0.5 } },
+  })
+  return {
+    animation: false,
+    textStyle: { fontFamily: 'inherit' },
+    grid: { left: 50, right: 14, top: 8, bottom: 38 },
+    tooltip: {
+      ...plainTooltip(c),
+      formatter: ({ dataIndex }: { dataIndex: number }) => {
+        const cell = cells[dataIndex]!
+        return `${placeName(cell)}\nestimate ${signedWeight(cell.estimate)}\nexact ${signedWeight(cell.exact ?? 0)}`
+      },
+    },
+    xAxis: axis('estimate'),
+    yAxis: axis('exact'),
+    series: [
+      {
+        type: 'scatter',
+        symbolSize: 8,
+        itemStyle: { color: c.bar, opacity: 0.8 },
+        data: cells.map((cell) => [cell.estimate, cell.exact]),
+        markLine: {
+          silent: true,
+          symbol: 'none',
+          lineStyle: { color: c.muted, type: 'dashed' },
+          label: { show: false },
+          data: [[{ coord: [-most, -most] }, { coord: [most, most] }]],
+        },
+      },
+    ],
+  }
 }
 
 function placeName(cell: AttributionCell): string {

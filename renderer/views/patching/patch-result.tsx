@@ -3,11 +3,12 @@ import { useCallback, useMemo } from 'react'
 import type { OpenedModel, PatchRequest } from '../../../core/api/contract.ts'
 import type { TokenView } from '../../../core/checkpoint/types.ts'
 import type { PatchCell } from '../../../core/intervene/types.ts'
-import { api } from '../../api/client.ts'
 import { useExperiment, useLiveSweep } from '../../api/experiments.ts'
 import { useRun } from '../../api/queries.ts'
-import { effectSvg } from '../../charts/effect-export.ts'
+import { effectBody } from '../../charts/effect-figure.ts'
 import { EffectGrid } from '../../charts/effect-grid.tsx'
+import type { Figure } from '../../charts/figure.ts'
+import { FigureMenu } from '../../charts/figure-menu.tsx'
 import { addEdit } from '../../state/edit-history.ts'
 import { preciseWeight, signedWeight } from '../../state/format.ts'
 import { metricText } from '../../state/metric.ts'
@@ -17,9 +18,8 @@ import { useTheme } from '../../state/theme.ts'
 import { Empty } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
 import { SignedLegend } from '../pattern/legend.tsx'
-import { cellGrid, columnOf, csv } from '../sweeps/cells.ts'
+import { cellGrid, columnOf } from '../sweeps/cells.ts'
 import { ContinueSweep } from '../sweeps/continue-sweep.tsx'
-import { CopyMenu } from '../sweeps/copy-menu.tsx'
 import { StrongestCells } from '../sweeps/strongest-cells.tsx'
 import { TwoPredictions } from '../sweeps/two-predictions.tsx'
 import { patchEdit } from './patch-edit.ts'
@@ -136,6 +136,42 @@ function Result({
       ? '0: as corrupt, 1: as clean; never clipped'
       : `change of the ${request.metric.kind.replace('_', ' ')}`
   const cell = selected ? grid.cell(selected.layer, selected.column) : undefined
+  const figure = (): Figure => ({
+    title,
+    note: `${metricText(request.metric, (one) => tokenName(known, one))}. Rows are layers, columns ${by === 'layer,head' ? 'heads' : 'positions'}; ${says}.`,
+    source: {
+      checkpoints: [{ name: model.name, hash: model.contentHash }],
+      run: null,
+    },
+    facts: [
+      ...(prompts ?? []).map(
+        (views, i) => `${i === 0 ? 'clean' : 'corrupt'} “${views.map((view) => view.text).join('')}”`,
+      ),
+      ends
+        ? `metric of the clean prompt ${ends.clean.toPrecision(5)}, of the corrupt one ${ends.corrupt.toPrecision(5)}`
+        : '',
+      `${cells.length} of ${planned} cells`,
+    ],
+    body: () =>
+      effectBody({
+        layers: spec.n_layers,
+        columns,
+        value: grid.value,
+        most,
+        columnLabel: (i) => `${label(i)}${by === 'layer,head' ? '' : ' '}${i}`,
+      }),
+    table: () => ({
+      columns: ['layer', by === 'layer,head' ? 'head' : 'position', 'token', 'value', 'normalized'],
+      rows: cells.map((c) => [
+        c.layer,
+        columnOf(c),
+        by === 'layer,head' ? null : (tokens?.[columnOf(c)]?.text ?? ''),
+        c.value,
+        c.normalized,
+      ]),
+    }),
+    reproduce: { kind: 'patch', request },
+  })
   const edit = selected ? patchEdit(request.site, by, selected, from, grouped) : null
 
   return (
@@ -172,33 +208,7 @@ function Result({
               ]}
               onChange={setMeasure}
             />
-            <CopyMenu
-              title={title}
-              reproduce={() => api.reproduce({ kind: 'patch', request })}
-              csv={() =>
-                csv(
-                  ['layer', by === 'layer,head' ? 'head' : 'position', 'token', 'value', 'normalized'],
-                  cells.map((c) => [
-                    c.layer,
-                    columnOf(c),
-                    by === 'layer,head' ? null : (tokens?.[columnOf(c)]?.text ?? ''),
-                    c.value,
-                    c.normalized,
-                  ]),
-                )
-              }
-              figure={() =>
-                effectSvg({
-                  title: `${model.name}: ${title}`,
-                  note: `${metricText(request.metric, (id) => tokenName(known, id))}; ${says}; checkpoint ${model.contentHash?.slice(0, 12) ?? 'unhashed'}`,
-                  layers: spec.n_layers,
-                  columns,
-                  value: grid.value,
-                  most,
-                  columnLabel: (i) => `${label(i)} ${i}`,
-                })
-              }
-            />
+            <FigureMenu figure={figure} name="this result" />
           </div>
         </header>
         {warnings.map((warning) => (

@@ -129,12 +129,12 @@ export function PatternPanel({ compact = false }: { compact?: boolean }) {
           )}
           {!compact && <EditMenu />}
           <ExportMenu
-            pattern={drawn.side.pattern}
+            current={drawn.side}
+            pair={drawnPair}
             unit={drawn.unit}
-            tokens={views}
+            compare={compact && compare === 'both' ? 'difference' : compare}
+            form={compact ? 'matrix' : form}
             display={display}
-            run={current.run}
-            title={`${current.run.modelName} ${shown}`}
             compact={compact}
           />
         </div>

@@ -1,23 +1,31 @@
 /** The heads of a relation probe: a grid, and a list by corrected p and size. */
 import { useCallback, useMemo } from 'react'
-import type { OpenedModel, RelationReply } from '../../../core/api/contract.ts'
+import type { OpenedModel, RelationReply, RelationRequest } from '../../../core/api/contract.ts'
+import { effectBody } from '../../charts/effect-figure.ts'
 import { EffectGrid } from '../../charts/effect-grid.tsx'
+import type { Figure } from '../../charts/figure.ts'
+import { FigureMenu } from '../../charts/figure-menu.tsx'
 import { signedWeight } from '../../state/format.ts'
 import { headName, sameHead } from '../../state/selection.ts'
 import { select, useSelection, useTool } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
-import { saveFile } from '../../ui/save-file.ts'
 import { scoreText } from '../../ui/score-text.ts'
 import { Segmented } from '../../ui/segmented.tsx'
 import { SignedLegend } from '../pattern/legend.tsx'
-import { cellGrid, csv } from '../sweeps/cells.ts'
+import { cellGrid } from '../sweeps/cells.ts'
 
 type Head = RelationReply['heads'][number]
 type Shows = 'difference' | 'won'
 
 const CLEAR = 0.05
 
-export function RelationResult({ model, report }: { model: OpenedModel; report: RelationReply }) {
+interface Props {
+  readonly model: OpenedModel
+  readonly request: RelationRequest
+  readonly report: RelationReply
+}
+
+export function RelationResult({ model, request, report }: Props) {
   const theme = useTheme()
   const selected = useSelection((s) => s.head)
   const [shows, setShows] = useTool<Shows>('relation-shows', 'difference')
@@ -39,6 +47,42 @@ export function RelationResult({ model, report }: { model: OpenedModel; report: 
   )
   const most = shows === 'won' ? 0.5 : grid.most
   const clear = report.heads.filter((head) => (head.p_holm ?? 1) < CLEAR).length
+  const figure = (): Figure => ({
+    title:
+      shows === 'difference'
+        ? 'relation probe, mean difference by head'
+        : 'relation probe, share won by head',
+    note: `Rows are layers, columns heads; colour is ${shows === 'difference' ? 'the weight on the target minus that on the distractor' : 'the share of triples in which the target gets more, minus one half'}.`,
+    ofModel: true,
+    facts: [
+      report.definition,
+      `mean over n = ${report.triples} triples; ${clear} heads with corrected p below ${CLEAR}`,
+      ...report.warnings,
+    ],
+    body: () =>
+      effectBody({
+        layers: model.spec.n_layers,
+        columns: model.spec.n_heads,
+        value: grid.value,
+        most,
+        columnLabel: (i) => `H${i}`,
+      }),
+    table: () => ({
+      columns: ['head', 'difference', 'low', 'high', 'wins', 'losses', 'won', 'p', 'p_holm'],
+      rows: ranked.map((head) => [
+        headName(head),
+        head.difference.value,
+        head.difference.low,
+        head.difference.high,
+        head.wins,
+        head.losses,
+        head.won,
+        head.p,
+        head.p_holm,
+      ]),
+    }),
+    reproduce: { kind: 'relation', request },
+  })
   return (
     <div className="sweep-result relation-result">
       <section className="sweep-main" aria-label="Relation by head">
@@ -56,13 +100,7 @@ export function RelationResult({ model, report }: { model: OpenedModel; report: 
             ]}
             onChange={setShows}
           />
-          <button
-            type="button"
-            className="button small"
-            onClick={() => saveFile(`${model.name} relation`, 'csv', table(ranked), 'text/csv')}
-          >
-            CSV
-          </button>
+          <FigureMenu figure={figure} name="the grid" />
         </p>
         <EffectGrid
           label={shows === 'difference' ? 'Mean difference by head' : 'Share won by head'}
@@ -143,21 +181,4 @@ function HeadRow({ head, most, on }: { head: Head; most: number; on: boolean }) 
 function pText(p: number | null): string {
   if (p === null) return '–'
   return p < 0.001 ? '< 0.001' : p.toFixed(3)
-}
-
-function table(heads: readonly Head[]): string {
-  return csv(
-    ['head', 'difference', 'low', 'high', 'wins', 'losses', 'won', 'p', 'p_holm'],
-    heads.map((head) => [
-      headName(head),
-      head.difference.value,
-      head.difference.low,
-      head.difference.high,
-      head.wins,
-      head.losses,
-      head.won,
-      head.p,
-      head.p_holm,
-    ]),
-  )
 }

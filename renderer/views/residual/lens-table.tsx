@@ -75,7 +75,7 @@ export function LensTable({ lens, run, vocab, colour, border, onPick }: Props) {
             <tr key={layer}>
               <th scope="row">{layer === last ? 'end' : layer === 0 ? 'in' : `L${layer}`}</th>
               {cells.map((cell) => {
-                const t = position(cell, colour, vocab)
+                const t = cellPosition(cell, colour, vocab)
                 const top = cell.top[0]
                 const word = top ? (lens.words[top.id]?.text ?? String(top.id)) : '∅'
                 const next = run.views[cell.pos + 1]?.id
@@ -118,7 +118,7 @@ function bringIntoView(host: HTMLDivElement | null): void {
 }
 
 /** Where a cell stands on the ramp; null: it has no such value. */
-function position(cell: LensCell, colour: LensColour, vocab: number): number | null {
+export function cellPosition(cell: LensCell, colour: LensColour, vocab: number): number | null {
   if (colour === 'answer') return cell.prob
   if (colour === 'entropy') return cell.entropy === null ? null : cell.entropy / Math.log(vocab)
   if (colour === 'loss') return cell.loss === null ? null : Math.min(1, cell.loss / MOST_LOSS)

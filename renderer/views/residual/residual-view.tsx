@@ -8,6 +8,8 @@ import type { LensReply, OpenedModel, RunDetail } from '../../../core/api/contra
 import { api } from '../../api/client.ts'
 import { useModel, useRun } from '../../api/queries.ts'
 import { rampGradient } from '../../charts/color.ts'
+import type { Figure } from '../../charts/figure.ts'
+import { FigureMenu } from '../../charts/figure-menu.tsx'
 import { formatToken, parseToken } from '../../state/metric.ts'
 import { setTool, useSelection, useTool } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
@@ -15,10 +17,18 @@ import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
 import { TokenField } from '../sweeps/token-field.tsx'
 import { LensCard } from './lens-card.tsx'
+import { lensBody } from './lens-figure.ts'
 import { type LensColour, LensTable } from './lens-table.tsx'
 
 /** Positions that are asked for at once. */
 const PAGE = 64
+
+const COLOURS: Readonly<Record<LensColour, string>> = {
+  probability: 'probability of the likeliest token, 0 to 1',
+  entropy: 'entropy, from sure to even over the vocabulary',
+  loss: 'loss at the token that follows, 0 to 8 nats',
+  answer: 'probability of the answer',
+}
 
 export function ResidualView() {
   const model = useModel()
@@ -44,25 +54,55 @@ function Lanes({ model, run }: { model: OpenedModel; run: RunDetail }) {
   const answer = parseToken(given ?? '')
   const from = page * PAGE
   const positions = Array.from({ length: Math.min(PAGE, run.views.length - from) }, (_, i) => from + i)
+  const request = {
+    model: model.path,
+    prompt: { ids: run.views.map((view) => view.id) },
+    positions,
+    top: 5,
+    ...(answer ? { answer: answer.id } : {}),
+  }
   const lens = useQuery({
     queryKey: ['lens', run.id, model.path, page, answer?.id ?? null],
-    queryFn: ({ signal }): Promise<LensReply> =>
-      api.lens(
-        {
-          model: model.path,
-          prompt: { ids: run.views.map((view) => view.id) },
-          positions,
-          top: 5,
-          ...(answer ? { answer: answer.id } : {}),
-        },
-        signal,
-      ),
+    queryFn: ({ signal }): Promise<LensReply> => api.lens(request, signal),
     placeholderData: keepPreviousData,
     retry: false,
   })
   const [cell, setCell] = useTool<string>('border', '')
   const border = /^\d+$/.test(cell) ? Math.min(Number(cell), model.spec.n_layers) : null
   const likely = run.predictions.at(-1)?.topTokens ?? []
+  const figure = (): Figure => ({
+    title: `logit lens${pages > 1 ? `, positions ${from}–${from + positions.length - 1}` : ''}`,
+    note: `What the model would say at each block border. Rows are borders, from what enters block 0 (in) to the end; columns positions. Colour: ${COLOURS[colour]}${colour === 'answer' && answer ? ` ‘${answer.text}’` : ''}.`,
+    facts: [lens.data?.definition ?? ''],
+    body: () => lensBody({ lens: lens.data!, views: run.views, vocab: model.spec.d_vocab, colour }),
+    table: () => ({
+      columns: [
+        'border',
+        'position',
+        'token',
+        'top_token',
+        'top_probability',
+        'entropy',
+        'loss',
+        'answer_probability',
+        'answer_rank',
+      ],
+      rows: (lens.data?.layers ?? []).flatMap(({ layer, positions: cells }) =>
+        cells.map((one) => [
+          layer,
+          one.pos,
+          run.views[one.pos]?.text ?? '',
+          one.top[0] ? (lens.data?.words[one.top[0].id]?.text ?? String(one.top[0].id)) : null,
+          one.top[0]?.prob ?? null,
+          one.entropy,
+          one.loss,
+          one.prob,
+          one.rank,
+        ]),
+      ),
+    }),
+    reproduce: { kind: 'lens', request },
+  })
   return (
     <div className="view sweep-view">
       <div className="toolbar is-wrapping">
@@ -118,6 +158,7 @@ function Lanes({ model, run }: { model: OpenedModel; run: RunDetail }) {
           <i style={{ background: rampGradient(theme) }} />
           {{ probability: '1', entropy: 'even', loss: '8 nats', answer: '1' }[colour]}
         </span>
+        {lens.data && <FigureMenu figure={figure} name="the lanes" />}
       </div>
       {lens.isError ? (
         <Failed error={lens.error} retry={() => void lens.refetch()} />

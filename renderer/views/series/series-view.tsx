@@ -9,8 +9,13 @@ import { api } from '../../api/client.ts'
 import { scanModel } from '../../api/jobs.ts'
 import { useLibrary, useModel, useRun } from '../../api/queries.ts'
 import { queryClient } from '../../api/query-client.ts'
+import { chartFigure } from '../../charts/echart-figure.ts'
+import type { Figure } from '../../charts/figure.ts'
+import { FigureMenu } from '../../charts/figure-menu.tsx'
+import { scanLine } from '../../charts/figure-source.ts'
 import { showMember } from '../../state/open.ts'
 import { scoreLabel } from '../../state/rank.ts'
+import { headName } from '../../state/selection.ts'
 import { select, useSelection, useTool } from '../../state/store.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
@@ -18,7 +23,7 @@ import { Choice } from '../../ui/select.tsx'
 import { PatternPanel } from '../pattern/pattern-panel.tsx'
 import { ChangeTable } from './change-table.tsx'
 import { curvesOf, onsetOf, type Step, stepNumber } from './curves.ts'
-import { SeriesChart } from './series-chart.tsx'
+import { SeriesChart, seriesOption } from './series-chart.tsx'
 import { StepSlider } from './step-slider.tsx'
 
 const THRESHOLD = 0.5
@@ -99,6 +104,42 @@ function Series({
       ),
   })
   const reading = scans.pending
+  const head = useSelection((s) => s.head)
+  const scanned = steps.find((s) => s.scan)?.scan
+  const figure = (): Figure => ({
+    title: `${scoreLabel(score)} of every head over training`,
+    note: `One line a head; ${head ? `orange: ${headName(head)}; ` : ''}dotted: loss on the second copy (right axis). Steps on a ${axis} axis; vertical: the shown step, dashed: the onset at ${THRESHOLD}.`,
+    ofModel: true,
+    facts: scanned ? [scanned.definitions[score] ?? '', scanLine(scanned.settings)] : [],
+    body: () => {
+      const drawn = { steps, curves, axis, at, onset: onset?.at ?? null, label: scoreLabel(score) }
+      return chartFigure((c) => seriesOption({ ...drawn, selected: head }, c), 760, 420)
+    },
+    table: () => ({
+      columns: ['step', 'head', 'score', 'value', 'low', 'high', 'n'],
+      rows: steps.flatMap((s) =>
+        (s.scan?.heads ?? []).map((h) => {
+          const of = h.scores[score]
+          return [
+            s.at,
+            headName(h),
+            score,
+            of?.value ?? null,
+            of?.low ?? null,
+            of?.high ?? null,
+            of?.n ?? null,
+          ]
+        }),
+      ),
+    }),
+    reproduce: {
+      kind: 'series',
+      request: {
+        model: model.path,
+        ...(scanned?.settings.seed == null ? {} : { seed: scanned.settings.seed }),
+      },
+    },
+  })
 
   return (
     <div className="view series-view">
@@ -148,6 +189,7 @@ function Series({
                   ? ''
                   : `no head is at ${THRESHOLD} or above at a scored step`}
             </span>
+            {missing.length < steps.length && <FigureMenu figure={figure} name="the curves" />}
           </h3>
           {missing.length === steps.length && !reading ? (
             <Empty title="No step is scored yet">

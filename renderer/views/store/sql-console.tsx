@@ -2,9 +2,9 @@
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { api } from '../../api/client.ts'
+import { csv } from '../../charts/csv.ts'
 import { saveFile } from '../../ui/save-file.ts'
 import { Choice } from '../../ui/select.tsx'
-import { csv } from '../sweeps/cells.ts'
 
 const EXAMPLES = [
   {
@@ -71,7 +71,7 @@ export function SqlConsole() {
             <button
               type="button"
               className="button small"
-              onClick={() => saveFile('query', 'csv', csv(reply.columns, reply.rows), 'text/csv')}
+              onClick={() => saveFile('query', 'csv', csv(reply), 'text/csv')}
             >
               CSV
             </button>

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { cellGrid, csv } from './cells.ts'
+import { cellGrid } from './cells.ts'
 
 test('a grid tells what is not computed from what is undefined, and ranks by magnitude', () => {
   const grid = cellGrid(
@@ -17,16 +17,4 @@ test('a grid tells what is not computed from what is undefined, and ranks by mag
   expect(grid.value(0, 1)).toBeUndefined()
   expect(grid.most).toBe(4)
   expect(grid.strongest.map((c) => c.v)).toEqual([-4, 0.5])
-})
-
-test('CSV quotes text and leaves nothing for null', () => {
-  expect(
-    csv(
-      ['token', 'value'],
-      [
-        ['a"b', 1.5],
-        ['·', null],
-      ],
-    ),
-  ).toBe('token,value\n"a""b",1.5\n"·",\n')
 })

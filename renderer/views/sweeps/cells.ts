@@ -48,13 +48,3 @@ export function cellGrid<C extends Placed>(
       ),
   }
 }
-
-/** Lines of CSV from rows of plain values; text is quoted. */
-export function csv(
-  columns: readonly string[],
-  rows: readonly (readonly (string | number | null)[])[],
-): string {
-  const field = (value: string | number | null) =>
-    value === null ? '' : typeof value === 'number' ? String(value) : `"${value.replaceAll('"', '""')}"`
-  return `${[columns.join(','), ...rows.map((row) => row.map(field).join(','))].join('\n')}\n`
-}

@@ -8,21 +8,23 @@ import type { OpenedModel, WeightsReply } from '../../../core/api/contract.ts'
 import { analyseWeights, useJobOn } from '../../api/jobs.ts'
 import { useModel } from '../../api/queries.ts'
 import { queryClient } from '../../api/query-client.ts'
+import { effectBody } from '../../charts/effect-figure.ts'
 import { EffectGrid, type EffectValue } from '../../charts/effect-grid.tsx'
+import type { Figure } from '../../charts/figure.ts'
+import { FigureMenu } from '../../charts/figure-menu.tsx'
 import { preciseWeight, signedWeight } from '../../state/format.ts'
 import { headName } from '../../state/selection.ts'
 import { select, useSelection, useTool } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
-import { saveFile } from '../../ui/save-file.ts'
 import { Segmented } from '../../ui/segmented.tsx'
 import { SignedLegend } from '../pattern/legend.tsx'
-import { csv } from '../sweeps/cells.ts'
 import { composedWith } from './composed.ts'
 import { Spectra } from './spectra.tsx'
 import { TokenPairs } from './token-pairs.tsx'
 
 type Kind = 'q' | 'k' | 'v'
+const THROUGH: Readonly<Record<Kind, string>> = { q: 'queries', k: 'keys', v: 'values' }
 
 export function WeightsView() {
   const model = useModel()
@@ -85,6 +87,50 @@ function Network({ model, data }: { model: OpenedModel; data: WeightsReply }) {
   const copies = shows === 'copying' || !data.composition
   const own = data.heads.find((h) => h.layer === head.layer && h.head === head.head)
   const name = headName(head)
+  const request = { model: model.path }
+  const figure = (): Figure => ({
+    title: copies
+      ? 'eigenvalue copying of every head'
+      : `composition with ${name} through ${THROUGH[kind]}, over random`,
+    note: copies
+      ? 'Rows are layers, columns heads. +1: what the head attends to, it says again.'
+      : 'Rows are layers, columns heads. Below the head: what it reads of them; above: what they read of it. Value minus that of random matrices.',
+    ofModel: true,
+    facts: [
+      copies ? data.copying.definition : data.definitions.composition,
+      `random matrices give ${data.random_baseline.toPrecision(4)}${data.folded ? '; norm gains folded in' : ''}`,
+      ...data.caveats,
+    ],
+    body: () =>
+      effectBody({
+        layers: spec.n_layers,
+        columns: spec.n_heads,
+        value: copies ? copying : composition,
+        most: copies ? 1 : with_.most,
+        columnLabel: (i) => `H${i}`,
+      }),
+    table: () =>
+      copies
+        ? {
+            columns: ['head', 'copying'],
+            rows: data.copying.heads.flatMap((heads, layer) =>
+              heads.map((score, i) => [headName({ layer, head: i }), score.value]),
+            ),
+          }
+        : {
+            columns: ['through', 'from', 'to', 'value', 'random'],
+            rows: (['q', 'k', 'v'] as const).flatMap((through) =>
+              (data.composition?.[through] ?? []).map((c) => [
+                through,
+                headName(c.from),
+                headName(c.to),
+                c.value,
+                data.random_baseline,
+              ]),
+            ),
+          },
+    reproduce: { kind: 'weights', request },
+  })
   return (
     <div className="view sweep-view">
       <div className="toolbar is-wrapping">
@@ -113,43 +159,17 @@ function Network({ model, data }: { model: OpenedModel; data: WeightsReply }) {
           random matrices give {preciseWeight(data.random_baseline)}
           {data.folded ? ' · norm gains folded in' : ''}
         </span>
-        <span className="spacer" />
-        <button
-          type="button"
-          className="button small"
-          onClick={() =>
-            saveFile(
-              `${model.name} composition`,
-              'csv',
-              csv(
-                ['through', 'from', 'to', 'value'],
-                (['q', 'k', 'v'] as const).flatMap((through) =>
-                  (data.composition?.[through] ?? []).map((c) => [
-                    through,
-                    headName(c.from),
-                    headName(c.to),
-                    c.value,
-                  ]),
-                ),
-              ),
-              'text/csv',
-            )
-          }
-        >
-          CSV
-        </button>
       </div>
       <div className="sweep-result">
         <section className="sweep-main" aria-label="Weights">
           <h3 className="pane-title">
-            {copies
-              ? 'Eigenvalue copying'
-              : `${name} through ${{ q: 'queries', k: 'keys', v: 'values' }[kind]}`}
+            {copies ? 'Eigenvalue copying' : `${name} through ${THROUGH[kind]}`}
             <span title={copies ? data.copying.definition : data.definitions.composition}>
               {copies
                 ? '1: what it attends to, it says again'
                 : 'below it: what it reads of them; above it: what they read of it. Over the random baseline'}
             </span>
+            <FigureMenu figure={figure} name="the grid" />
           </h3>
           <EffectGrid
             label={copies ? 'Copying by head' : `Composition with ${name}`}
@@ -168,7 +188,7 @@ function Network({ model, data }: { model: OpenedModel; data: WeightsReply }) {
             <SignedLegend theme={theme} most={copies ? 1 : with_.most} />
             {!copies && <span className="muted small-text">hatched: no path in one step</span>}
           </EffectGrid>
-          {own && <Spectra own={own} title={data.definitions} />}
+          {own && <Spectra request={request} own={own} title={data.definitions} />}
         </section>
         <aside className="sweep-side">
           <TokenPairs key={`${model.path}/${name}`} model={model} head={head} />
