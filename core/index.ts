@@ -1,5 +1,10 @@
 /** Headscope's scripting API: everything that the app and the command line do is a call here. */
 
+export {
+  type AttentionSummary,
+  type AttentionSummaryOptions,
+  attentionSummary,
+} from './analysis/attention-summary.ts'
 export { windowsOf } from './analysis/batches.ts'
 export { type CircuitOptions, type TokenPair, tokenPairs } from './analysis/circuits.ts'
 export type { Composition, CompositionCell, CompositionKind } from './analysis/composition.ts'
@@ -121,6 +126,7 @@ export type { Generated, GenerateOptions } from './run/generate.ts'
 export { type GradientOptions, gradients, type MetricGradients } from './run/gradients-of.ts'
 export { type Metric, metricValue, type ResolvedMetric, resolveMetric } from './run/metrics.ts'
 export { type Model, type OpenOptions, openModel } from './run/model.ts'
+export { asOneText, type TwoTexts } from './run/one-text.ts'
 export { type OnnxModel, openOnnx } from './run/onnx-model.ts'
 export { type OpenCost, openCost } from './run/open-cost.ts'
 export type { ParameterCount } from './run/parameters.ts'

@@ -7,6 +7,7 @@ import { HeadscopeError } from '../errors.ts'
 import { parseHook } from '../graph/hook-names.ts'
 import { decoderOf } from '../graph/model-spec.ts'
 import type { Model } from '../run/model.ts'
+import { requireOneText } from '../run/one-text.ts'
 import { batchesOf } from './batches.ts'
 
 export interface CorpusOptions {
@@ -45,6 +46,7 @@ export async function headsOverCorpus(
   options: CorpusOptions = {},
 ): Promise<CorpusHead[]> {
   const { keep = 10 } = options
+  requireOneText(model, 'Examples')
   if (prompts.length === 0)
     throw new HeadscopeError('bad-prompt', 'The corpus is empty; give at least one text.')
   const heads = decoderOf(model.spec).layers.flatMap(({ nHeads }, layer) =>

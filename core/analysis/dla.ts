@@ -135,11 +135,13 @@ export async function directLogitAttribution(
     }
     if (norms) pass(norms.post, 'ln2.hook_scale')
     const mlp = dot(direction, 0, at('hook_mlp_out'), 0, dModel)
+    if (norms?.cross) pass(norms.cross, 'ln_cross.hook_scale')
+    const cross = crossComponents(model, layer, direction, captures, at)
     if (norms) pass(norms.mid, 'ln1.hook_scale')
     const heads = await attentionComponents(model, layer, direction, at, options, captures, pos)
     normBias += heads.normBias
     sources.unshift(...heads.sources)
-    blocks.unshift([...heads.components, { name: `L${layer} mlp`, layer, head: null, value: mlp }])
+    blocks.unshift([...heads.components, ...cross, { name: `L${layer} mlp`, layer, head: null, value: mlp }])
   }
   const scale = captures.has('embed.ln.hook_scale') ? row('embed.ln.hook_scale')[0]! : 1
   const embedding = await throughEmbedding(engine, Float32Array.from(direction), scale)
@@ -179,10 +181,11 @@ async function capture(
   { edits, tokenTypes, sources, signal }: DlaOptions,
 ): Promise<ReadonlyMap<string, Tensor>> {
   const last = decoderOf(model.spec).layers.length - 1
-  const wanted = /^(hook_\w*embed|embed\.ln\.hook_scale|ln_final\.hook_scale)$|attn\.hook_z$|hook_mlp_out$/
+  const wanted =
+    /^(hook_\w*embed|embed\.ln\.hook_scale|ln_final\.hook_scale)$|\.attn\.hook_z$|cross_attn\.hook_result$|hook_mlp_out$/
   const frozen = /ln1_post\.hook_scale$/
-  const sums = /ln[12]\.hook_scale$/
-  const parts = /attn\.hook_(pattern|v)$/
+  const sums = /ln([12]|_cross)\.hook_scale$/
+  const parts = /\.attn\.hook_(pattern|v)$/
   const final = finalScaleHook(model.engine())
   const layerOf = (segment: unknown): LayerSpec | undefined => decoderOf(model.spec).layers[segment as number]
   const names = model.hooks
@@ -253,6 +256,32 @@ async function attentionComponents(
   ]
   const sources = options.sources ? sourceValues(layer, spec, output!, captures, pos) : []
   return { components, normBias, sources }
+}
+
+/** Heads and b_O of the attention over what an encoder read; none where there is no encoder. */
+function crossComponents(
+  model: Model,
+  layer: number,
+  direction: Float64Array,
+  captures: ReadonlyMap<string, Tensor>,
+  at: (local: string) => Float32Array,
+): DlaComponent[] {
+  if (!captures.has(blockHook(layer, 'cross_attn.hook_result'))) return []
+  const result = at('cross_attn.hook_result') // [head, d_model]
+  const d = direction.length
+  const bias = model.engine().model.crossOutputBias?.(layer)
+  const part = (name: string, value: number) => ({
+    name: `L${layer} cross ${name}`,
+    layer,
+    head: null,
+    value,
+  })
+  return [
+    ...Array.from({ length: result.length / d }, (_, head) =>
+      part(`H${head}`, dot(direction, 0, result, head * d, d)),
+    ),
+    ...(bias ? [part('b_O', dot(direction, 0, model.weight(bias), 0, d))] : []),
+  ]
 }
 
 /** One position of [1, pos | 1, …]. */

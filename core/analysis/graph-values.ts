@@ -35,6 +35,16 @@ export function hookInput(graph: Graph, name: string): string {
   return site.input
 }
 
+/** Which of a block's attentions: its own, or the one with which a decoder reads its encoder's text. */
+export type AttentionKind = 'attn' | 'cross_attn'
+
+/** The hook of a block's graph with this name inside its block, whatever stands before it (`attn.hook_z`). Throws `internal`. */
+export function localHook(graph: Graph, local: string): string {
+  const site = graph.hooks.find((hook) => hook.name.endsWith(`.${local}`))
+  if (!site) throw new HeadscopeError('internal', `${local} is not a hook of this block.`)
+  return site.name
+}
+
 /** The graph with these values as results, by name. */
 export function withResults(graph: Graph, results: Readonly<Record<string, string>>): Graph {
   return { ...graph, results: new Map([...graph.results, ...Object.entries(results)]) }

@@ -10,7 +10,6 @@ import { buildSegment } from '../run/segments.ts'
 import { asFloats } from '../run/session.ts'
 import { headWeights } from './head-weights.ts'
 
-const FINAL = 'ln_final.hook_normalized'
 const HEAD_IN = 'unembed.hook_in'
 
 export interface HeadMaps {
@@ -29,7 +28,9 @@ export interface HeadMaps {
 /** The maps of an engine's model. */
 export function createHeadMaps(engine: Engine): HeadMaps {
   const { spec } = engine.model
-  const has = (hook: string) => engine.hooks.some(({ name }) => name === hook)
+  const final = engine.hooks.find(
+    ({ name, segment }) => segment === 'unembed' && name.endsWith('ln_final.hook_normalized'),
+  )?.name
   const centres = spec.norm.kind === 'layer'
   const weights = perLayer((layer) => headWeights(engine, layer))
 
@@ -54,8 +55,8 @@ export function createHeadMaps(engine: Engine): HeadMaps {
   let gain: Promise<Float32Array> | null = null
   /** Gain of the final norm [d_model]; ones where there is none. */
   const finalGain = () => {
-    gain ??= has(FINAL)
-      ? afterFinalNorm(engine, FINAL, zerosAndOnes(spec.dModel)).then(({ data, shape }) => {
+    gain ??= final
+      ? afterFinalNorm(engine, final, zerosAndOnes(spec.dModel)).then(({ data, shape }) => {
           const width = shape.at(-1)!
           return Float32Array.from({ length: width }, (_, i) => data[width + i]! - data[i]!)
         })
@@ -68,7 +69,7 @@ export function createHeadMaps(engine: Engine): HeadMaps {
     const scale = await finalGain()
     const width = shape[2]!
     const map = Float32Array.from(data)
-    const centred = centres && has(FINAL)
+    const centred = centres && final !== undefined
     for (let row = 0; row < map.length; row += width) {
       let mean = 0
       if (centred) for (let d = 0; d < width; d++) mean += map[row + d]! / width

@@ -7,11 +7,19 @@
 
 import { HeadscopeError } from '../errors.ts'
 import type { Graph } from '../graph/builder.ts'
-import { blockHook } from '../graph/hook-names.ts'
 import { decoderOf, type ModelSpec } from '../graph/model-spec.ts'
 import { type Engine, runSegment, segmentGraph, type Variant } from '../run/engine.ts'
 import { asFloats, type Feed } from '../run/session.ts'
-import { ancestor, hookInput, isWeightProduct, producerOf, unhooked, withResults } from './graph-values.ts'
+import {
+  type AttentionKind,
+  ancestor,
+  hookInput,
+  isWeightProduct,
+  localHook,
+  producerOf,
+  unhooked,
+  withResults,
+} from './graph-values.ts'
 import { type Matrix, matrix } from './matrix.ts'
 import { outputWeights } from './readout.ts'
 
@@ -29,19 +37,24 @@ export interface HeadWeights {
   readonly biases: { readonly q: Float32Array; readonly k: Float32Array; readonly v: Float32Array }
   /** Gain and bias of the norm that the projections read; null where they read the residual itself. */
   readonly norm: { readonly gain: Float32Array; readonly bias: Float32Array | null } | null
+  /** Keys and values are made from the encoder's text: the norm above is the queries' alone. */
+  readonly readsText: boolean
 }
 
-/** The heads' matrices of one block. */
-export async function headWeights(engine: Engine, layer: number): Promise<HeadWeights> {
-  requireOneStack(engine.model.spec)
+/** The heads' matrices of one block of the decoder; `at` says which of its attentions. */
+export async function headWeights(
+  engine: Engine,
+  layer: number,
+  at: AttentionKind = 'attn',
+): Promise<HeadWeights> {
   const spec = decoderOf(engine.model.spec).layers[layer]!
   const [q, k, v] = await Promise.all(
-    (['q', 'k', 'v'] as const).map((letter) => projection(engine, layer, letter)),
+    (['q', 'k', 'v'] as const).map((letter) => projection(engine, layer, letter, at)),
   )
   const output: Variant = {
-    key: 'weights o',
+    key: `weights o ${at}`,
     onPath: [],
-    transform: (graph) => withResults(graph, { weights: outputWeights(graph, layer) }),
+    transform: (graph) => withResults(graph, { weights: outputWeights(graph, at) }),
   }
   const o = asFloats((await runSegment(engine, layer, ['weights'], [], new Map(), output)).get('weights')!)
   return {
@@ -54,16 +67,17 @@ export async function headWeights(engine: Engine, layer: number): Promise<HeadWe
     v: v!.weight,
     o: o.data,
     biases: { q: q!.bias, k: k!.bias, v: v!.bias },
-    norm: await readNorm(engine, layer),
+    norm: await readNorm(engine, layer, at),
+    readsText: at === 'cross_attn',
   }
 }
 
-/** Throws `unsupported` where a decoder reads an encoder: its blocks have two attentions. */
+/** Throws `unsupported` where a decoder reads an encoder: what its heads see depends on the encoder's text. */
 export function requireOneStack(spec: ModelSpec): void {
   if (spec.encoderDecoder)
     throw new HeadscopeError(
       'unsupported',
-      `Heads of the family ${spec.family} are not taken apart: its decoder also reads an encoder; run, ablate, patch and attribute work.`,
+      `Heads of the family ${spec.family} are taken apart in its decoder, over one text of its encoder: give that text first (model.reading).`,
     )
 }
 
@@ -75,11 +89,12 @@ export function headMatrix(
   gain: Float32Array | null = null,
 ): Matrix {
   const heads = letter === 'q' ? w.nHeads : w.nKvHeads
+  const factor = w.readsText && letter !== 'q' ? null : gain
   const index = letter === 'q' ? head : Math.floor((head * w.nKvHeads) / w.nHeads)
   const made = matrix(w.dModel, w.dHead)
   for (let i = 0; i < w.dModel; i++)
     for (let d = 0; d < w.dHead; d++)
-      made.data[i * w.dHead + d] = w[letter][(i * heads + index) * w.dHead + d]! * (gain ? gain[i]! : 1)
+      made.data[i * w.dHead + d] = w[letter][(i * heads + index) * w.dHead + d]! * (factor ? factor[i]! : 1)
   return made
 }
 
@@ -90,20 +105,32 @@ export function outputMatrix(w: HeadWeights, head: number): Matrix {
 }
 
 /** b_V [kv_head, d_head]; zeros where there is none. */
-export async function valueBias(engine: Engine, layer: number): Promise<Float32Array> {
-  return (await projection(engine, layer, 'v', true)).bias
+export async function valueBias(
+  engine: Engine,
+  layer: number,
+  at: AttentionKind = 'attn',
+): Promise<Float32Array> {
+  return (await projection(engine, layer, 'v', at, true)).bias
 }
 
 // --- Internal helpers ---
 
 /** One projection's weight [d_model, heads, d_head] and bias [heads, d_head]. */
-async function projection(engine: Engine, layer: number, letter: Letter, biasOnly = false) {
+async function projection(
+  engine: Engine,
+  layer: number,
+  letter: Letter,
+  at: AttentionKind,
+  biasOnly = false,
+) {
   const { dModel } = engine.model.spec
-  const name = blockHook(layer, `attn.hook_${letter}`)
   const variant = (bias: boolean): Variant => ({
-    key: `weights ${letter} ${bias}`,
+    key: `weights ${letter} ${at} ${bias}`,
     onPath: [],
-    transform: (graph) => withResults(probed(graph, name, bias), { weights: hookInput(graph, name) }),
+    transform: (graph) => {
+      const name = localHook(graph, `${at}.hook_${letter}`)
+      return withResults(probed(graph, name, bias), { weights: hookInput(graph, name) })
+    },
   })
   const send = async (rows: number, data: Float32Array, bias: boolean) => {
     const feeds = new Map<string, Feed>([['probe', { data, shape: [1, rows, dModel] }]])
@@ -134,14 +161,15 @@ function probed(graph: Graph, hook: string, bias: boolean): Graph {
 const NORMS = new Set(['LayerNormalization', 'SimplifiedLayerNormalization'])
 
 /** Gain and bias of the norm whose output the query projection reads. */
-async function readNorm(engine: Engine, layer: number): Promise<HeadWeights['norm']> {
+async function readNorm(engine: Engine, layer: number, at: AttentionKind): Promise<HeadWeights['norm']> {
   const found = (graph: Graph) => {
-    const product = ancestor(graph, hookInput(graph, blockHook(layer, 'attn.hook_q')), isWeightProduct(graph))
+    const queries = hookInput(graph, localHook(graph, `${at}.hook_q`))
+    const product = ancestor(graph, queries, isWeightProduct(graph))
     const node = producerOf(graph, unhooked(graph, product.inputs[0]!))
     return node && NORMS.has(node.op) ? node : null
   }
   const variant: Variant = {
-    key: 'norm weights',
+    key: `norm weights ${at}`,
     onPath: [],
     transform: (graph) => {
       const [, gain, bias] = found(graph)!.inputs

@@ -6,7 +6,7 @@
  * One row of the unembedding per token is read, never the matrix. Undefined where the head is not linear (BERT).
  */
 import { HeadscopeError } from '../errors.ts'
-import { createBuilder } from '../graph/builder.ts'
+import { createBuilder, type Graph } from '../graph/builder.ts'
 import { encode } from '../graph/encode.ts'
 import { differentiate, gradName } from '../graph/gradients.ts'
 import { UNEMBED_OUT } from '../graph/hook-names.ts'
@@ -14,7 +14,15 @@ import { slotInput } from '../graph/splice.ts'
 import { type Engine, runSegment, segmentGraph, type Variant } from '../run/engine.ts'
 import { buildSegment, stateInput } from '../run/segments.ts'
 import { asFloats, type Feed } from '../run/session.ts'
-import { ancestor, hookInput, isWeightProduct, producerOf, withResults } from './graph-values.ts'
+import {
+  type AttentionKind,
+  ancestor,
+  hookInput,
+  isWeightProduct,
+  localHook,
+  producerOf,
+  withResults,
+} from './graph-values.ts'
 
 export interface Readout {
   /** [n, d_model] */
@@ -33,7 +41,7 @@ export function readoutProblem(engine: Engine): string | null {
   if (headTransform)
     return `the logits of the family ${family} stand behind a dense layer with an activation, so they are no sum over the residual stream`
   if (encoderDecoder)
-    return `decoders of the family ${family} also read an encoder, and what their cross-attention adds is not taken apart`
+    return `decoders of the family ${family} also read an encoder, so what they add depends on its text: give that first (model.reading)`
   return null
 }
 
@@ -135,19 +143,20 @@ export async function throughOutput(
   engine: Engine,
   layer: number,
   readouts: Float32Array,
+  at: AttentionKind = 'attn',
 ): Promise<Float32Array[]> {
   const { dModel } = engine.model.spec
   const n = readouts.length / dModel
   const columns = new Float32Array(readouts.length)
   for (let i = 0; i < n; i++) for (let d = 0; d < dModel; d++) columns[d * n + i] = readouts[i * dModel + d]!
   const variant: Variant = {
-    key: 'through output',
+    key: `through output ${at}`,
     onPath: [],
     transform: (graph) => {
       const node = {
         op: 'MatMul',
         domain: '' as const,
-        inputs: [outputWeights(graph, layer), 'readouts'],
+        inputs: [outputWeights(graph, at), 'readouts'],
         outputs: ['read'],
         attributes: {},
       }
@@ -165,8 +174,8 @@ export async function throughOutput(
 }
 
 /** The value [head, d_head, d_model] of a block's graph that hook_result multiplies z with. */
-export function outputWeights(graph: ReturnType<typeof buildSegment>, layer: number): string {
-  const result = hookInput(graph, `blocks.${layer}.attn.hook_result`)
+export function outputWeights(graph: Graph, at: AttentionKind): string {
+  const result = hookInput(graph, localHook(graph, `${at}.hook_result`))
   return ancestor(graph, result, (node) => node.op === 'MatMul').inputs[1]!
 }
 

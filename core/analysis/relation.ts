@@ -8,6 +8,7 @@ import { HeadscopeError } from '../errors.ts'
 import { parseHook } from '../graph/hook-names.ts'
 import { decoderOf } from '../graph/model-spec.ts'
 import type { Model } from '../run/model.ts'
+import { requireOneText } from '../run/one-text.ts'
 import { batchesOf } from './batches.ts'
 import { meanScore } from './bootstrap.ts'
 import type { Score } from './types.ts'
@@ -66,6 +67,7 @@ export async function relationProbe(
   triples: readonly RelationTriple[],
   options: RelationOptions = {},
 ): Promise<RelationReport> {
+  requireOneText(model, 'Triples')
   if (triples.length === 0)
     throw new HeadscopeError(
       'bad-request',

@@ -90,6 +90,8 @@ export async function residualComponents(model: Model, cell: Cell): Promise<Comp
       )
     const norms = own.norms === 'sum' ? family.sumNorms!(layer) : null
     if (norms) parts = pass(parts, norms.mid, at('ln1.hook_scale')[0]!)
+    for (const [name, value] of crossWritten(model, layer, row)) add(name, value)
+    if (norms?.cross) parts = pass(parts, norms.cross, at('ln_cross.hook_scale')[0]!)
     add(`L${layer} mlp`, Float64Array.from(at('hook_mlp_out')))
     if (norms) parts = pass(parts, norms.post, at('ln2.hook_scale')[0]!)
   }
@@ -150,7 +152,7 @@ async function rowsAt(model: Model, { ids, pos, edits, border }: Cell) {
     if (segment === 'embed') return /^hook_\w*embed$|hook_scale$/.test(name)
     if (typeof segment !== 'number' || segment >= border) return false
     if (/attn\.hook_result$|hook_mlp_out$|ln1_post\.hook_scale$/.test(name)) return true
-    return layers[segment]!.norms === 'sum' && /ln[12]\.hook_scale$/.test(name)
+    return layers[segment]!.norms === 'sum' && /ln([12]|_cross)\.hook_scale$/.test(name)
   })
   const rows = new Map<string, Float32Array>()
   await model.run(ids, {
@@ -163,6 +165,28 @@ async function rowsAt(model: Model, { ids, pos, edits, border }: Cell) {
     },
   })
   return (name: string) => rows.get(name)!
+}
+
+/** What each head over an encoder's text writes, and its b_O; empty where the block has no such heads. */
+function crossWritten(
+  model: Model,
+  layer: number,
+  row: (name: string) => Float32Array,
+): [string, Float64Array][] {
+  const name = blockHook(layer, 'cross_attn.hook_result')
+  if (!model.hooks.some((hook) => hook.name === name)) return []
+  const result = Float64Array.from(row(name)) // [head, d_model]
+  const d = model.spec.dModel
+  const bias = model.engine().model.crossOutputBias?.(layer)
+  return [
+    ...Array.from({ length: result.length / d }, (_, head): [string, Float64Array] => [
+      `L${layer} cross H${head}`,
+      result.subarray(head * d, (head + 1) * d),
+    ]),
+    ...(bias
+      ? [[`L${layer} cross b_O`, Float64Array.from(model.weight(bias))] as [string, Float64Array]]
+      : []),
+  ]
 }
 
 async function residualOf(model: Model, { ids, pos, border, edits }: Cell): Promise<Float32Array> {

@@ -9,6 +9,7 @@ import { parseHook } from '../graph/hook-names.ts'
 import { decoderOf } from '../graph/model-spec.ts'
 import type { Tensor } from '../graph/tensor.ts'
 import type { Model } from '../run/model.ts'
+import { requireOneText } from '../run/one-text.ts'
 import { batchesOf, windowsOf } from './batches.ts'
 import { meanScore } from './bootstrap.ts'
 import { targetsByQuery } from './repeats.ts'
@@ -107,6 +108,7 @@ export async function findSpans(
   options: SpanOptions = {},
 ): Promise<Spans> {
   const { hit = 'strongest', threshold = 0.2, fewest = 20, listed = 2000, examples = 3, seed = 1 } = options
+  requireOneText(model, 'Places')
   if (!decoderOf(model.spec).causal)
     throw new HeadscopeError(
       'bad-request',

@@ -3,7 +3,7 @@
  * projection included), in chunks, never the matrix twice. In: token ids. Out: [n, d_model].
  */
 
-import { HeadscopeError } from '../errors.ts'
+import { hookPrefix } from '../graph/model-spec.ts'
 import type { Engine } from '../run/engine.ts'
 import { runSegment } from '../run/engine.ts'
 import { asFloats, type Feed } from '../run/session.ts'
@@ -11,16 +11,12 @@ import { asFloats, type Feed } from '../run/session.ts'
 /** Tokens per chunk of a walk over the vocabulary. */
 export const CHUNK = 4096
 
-/** Embeddings of tokens [n, d_model]. Throws `unsupported` for an encoder–decoder. */
+/** Embeddings of tokens [n, d_model]; the decoder's own where it reads an encoder. */
 export async function embeddings(engine: Engine, tokens: readonly number[]): Promise<Float32Array> {
-  if (engine.model.spec.encoderDecoder)
-    throw new HeadscopeError(
-      'unsupported',
-      `Embeddings of the family ${engine.model.spec.family} are two tables (encoder and decoder), which are not compared yet.`,
-    )
+  const hook = `${hookPrefix(engine.model.spec)}hook_embed`
   const ids: Feed = { data: BigInt64Array.from(tokens, BigInt), shape: [1, tokens.length] }
-  const outputs = await runSegment(engine, 'embed', ['hook_embed'], [], new Map([['ids', ids]]))
-  return asFloats(outputs.get('hook_embed')!).data
+  const outputs = await runSegment(engine, 'embed', [hook], [], new Map([['ids', ids]]))
+  return asFloats(outputs.get(hook)!).data
 }
 
 /** Calls `visit` with chunks of consecutive ids until the vocabulary is through. */

@@ -43,13 +43,15 @@ export interface WeightAnalysis {
   readonly definitions: typeof WEIGHT_DEFINITIONS
   readonly folded: boolean
   readonly heads: readonly HeadSpectrum[]
+  /** Heads over the encoder's text, where the model is a decoder with them. */
+  readonly cross_heads?: readonly HeadSpectrum[]
   readonly composition: Composition | null
   /** 1/√d_model. */
   readonly random_baseline: number
   readonly caveats: readonly string[]
 }
 
-/** Throws `cancelled`, and `unsupported` for an encoder–decoder. */
+/** Of the decoder, where it reads an encoder. Throws `cancelled`. */
 export async function weightAnalysis(model: Model, options: WeightOptions = {}): Promise<WeightAnalysis> {
   const { fold = true, signal, onProgress } = options
   const engine = model.engine()
@@ -63,11 +65,16 @@ export async function weightAnalysis(model: Model, options: WeightOptions = {}):
   }
   const weights: HeadWeights[] = []
   const heads: HeadSpectrum[] = []
+  const crossHeads: HeadSpectrum[] = []
+  const crosses = model.hooks.some(({ name }) => name.endsWith('.cross_attn.hook_z'))
   for (let layer = 0; layer < layers.length; layer++) {
     throwIfCancelled(signal)
     const own = await headWeights(engine, layer)
     for (let head = 0; head < own.nHeads; head++) heads.push(spectrumOf(own, layer, head, fold))
     if (pairs > 0) weights.push(own)
+    const cross = crosses ? await headWeights(engine, layer, 'cross_attn') : null
+    for (let head = 0; cross && head < cross.nHeads; head++)
+      crossHeads.push(spectrumOf(cross, layer, head, fold))
     step(layer + 1)
   }
   const composed =
@@ -78,9 +85,10 @@ export async function weightAnalysis(model: Model, options: WeightOptions = {}):
     definitions: WEIGHT_DEFINITIONS,
     folded: fold,
     heads,
+    ...(crosses ? { cross_heads: crossHeads } : {}),
     composition: composed,
     random_baseline: 1 / Math.sqrt(model.spec.dModel),
-    caveats: caveats(model.spec, fold),
+    caveats: caveats(model.spec, fold, crosses),
   }
 }
 
@@ -101,7 +109,7 @@ function spectrumOf(w: HeadWeights, layer: number, head: number, fold: boolean):
   }
 }
 
-function caveats(spec: ModelSpec, fold: boolean): string[] {
+function caveats(spec: ModelSpec, fold: boolean, crosses: boolean): string[] {
   const { layers } = decoderOf(spec)
   const some = (test: (layer: (typeof layers)[number]) => unknown) => layers.some((layer) => test(layer))
   const before = some(({ norms }) => norms === 'before' || norms === 'both')
@@ -136,6 +144,14 @@ function caveats(spec: ModelSpec, fold: boolean): string[] {
       : []),
     ...(some(({ alibi }) => alibi)
       ? ['Scores also hold a bias by distance (ALiBi), which is not in these maps.']
+      : []),
+    ...(decoderOf(spec).relative
+      ? ["Scores also hold a bias by distance (T5's), which is not in these maps."]
+      : []),
+    ...(crosses
+      ? [
+          'These are heads of the decoder. Cross-attention makes keys and values from the encoder’s text, so it has spectra and takes no part in composition.',
+        ]
       : []),
     'Biases are left out.',
   ]

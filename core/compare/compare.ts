@@ -7,6 +7,7 @@ import type { Progress } from '../checkpoint/types.ts'
 import { HeadscopeError } from '../errors.ts'
 import { decoderOf, type ModelSpec } from '../graph/model-spec.ts'
 import type { Model } from '../run/model.ts'
+import { requireOneText } from '../run/one-text.ts'
 import { headsOf, movedOf } from './deltas.ts'
 import { overPrompts } from './over-prompts.ts'
 import type { ComparedIds } from './predictions.ts'
@@ -50,6 +51,7 @@ export async function compare(
   prompts: readonly ComparedPrompt[],
   options: CompareOptions = {},
 ): Promise<Comparison> {
+  for (const model of [a, b]) requireOneText(model, 'Comparisons')
   for (const model of [a, b])
     if (!decoderOf(model.spec).causal)
       throw new HeadscopeError(

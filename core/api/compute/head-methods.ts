@@ -5,13 +5,12 @@
  */
 import type { ReportModel } from '../../compare/report.ts'
 import { HeadscopeError } from '../../errors.ts'
-import { blockHook } from '../../graph/hook-names.ts'
 import type * as headscope from '../../index.ts'
 import type * as T from '../contract.ts'
 import type { Engine } from './engine.ts'
 import { analysed, keepAnalysis } from './keep-analysis.ts'
 import type { ModelCache } from './model-cache.ts'
-import { idsOf, view } from './prompt-input.ts'
+import { idsOf, oneText, view } from './prompt-input.ts'
 import type { Call } from './rpc.ts'
 import { type CorpusWindow, corpusWindows, storeWindows } from './store-windows.ts'
 import type { WorkspaceWrites } from './workspace-writes.ts'
@@ -34,10 +33,7 @@ export type HeadAnalyses = Pick<
   | 'reportHtml'
   | 'scanSeries'
   | 'isScanOf'
-  | 'rollout'
-  | 'flow'
-  | 'ROLLOUT'
-  | 'FLOW'
+  | 'attentionSummary'
 >
 type Model = headscope.Model
 
@@ -51,9 +47,6 @@ export interface HeadMethodDeps {
     'storeRun' | 'storeScan' | 'latestScan' | 'cleanRuns' | 'experiments'
   >
 }
-
-/** Flow costs a maximum flow per position: longer prompts take minutes. */
-const LONGEST_FLOW = 128
 
 /** Makes the table. */
 export function createHeadMethods({ analyses, models, version, engine, workspace }: HeadMethodDeps) {
@@ -75,22 +68,28 @@ export function createHeadMethods({ analyses, models, version, engine, workspace
       models.use(request.model, async (opened) => {
         const { model: _, prompts, check, heads, ...settings } = request
         const options = { signal: call.signal, onProgress: call.progress }
-        const ids = prompts.map((prompt) => idsOf(opened, prompt))
-        const found = await analyses.findSpans(opened, ids, { ...settings, ...options })
+        const { model: read, ids } = await oneText(opened, prompts)
+        const found = await analyses.findSpans(read, ids, { ...settings, ...options })
         const ablated = { ...options, ...(heads ? { heads } : {}) }
         return kept('spans', [opened], request, {
           ...found,
           tokens: found.windows.map(({ ids }) => view(opened, ids)),
-          causal: check ? await analyses.spanEffects(opened, found, ablated) : null,
+          causal: check ? await analyses.spanEffects(read, found, ablated) : null,
         })
       }),
 
     corpus: (request: T.CorpusRequest, call: Call): Promise<T.CorpusReply> =>
       models.use(request.model, async (opened) => {
         const { prompts, keep, query, key, store } = request
-        const windows = corpusWindows(opened, prompts, analyses.windowsOf)
+        const { model: read, ids } = await oneText(opened, prompts)
+        const windows = corpusWindows(read, prompts, ids, analyses.windowsOf)
+        if (store && read !== opened)
+          throw new HeadscopeError(
+            'bad-request',
+            'Runs of a corpus are stored for models of one text; leave `store` out for an encoder–decoder.',
+          )
         const heads = await analyses.headsOverCorpus(
-          opened,
+          read,
           windows.map(({ ids }) => ids),
           {
             ...(keep === undefined ? {} : { keep }),
@@ -116,11 +115,18 @@ export function createHeadMethods({ analyses, models, version, engine, workspace
     relation: (request: T.RelationRequest, call: Call): Promise<T.RelationReply> =>
       models.use(request.model, async (opened) => {
         const { template, triples } = request
-        const asked = triples
-          ? triples.map(({ prompt, ...places }) => ({ ids: idsOf(opened, prompt), ...places }))
+        const one =
+          triples &&
+          (await oneText(
+            opened,
+            triples.map(({ prompt }) => prompt),
+          ))
+        const asked = one
+          ? triples.map(({ prompt: _, ...places }, i) => ({ ids: one.ids[i]!, ...places }))
           : analyses.relationTriples(opened, template ?? analyses.RELATION_EXAMPLE)
         const options = { signal: call.signal, onProgress: call.progress }
-        return kept('relation', [opened], request, await analyses.relationProbe(opened, asked, options))
+        const found = await analyses.relationProbe(one?.model ?? opened, asked, options)
+        return kept('relation', [opened], request, found)
       }),
 
     compare: (
@@ -132,9 +138,11 @@ export function createHeadMethods({ analyses, models, version, engine, workspace
           const { scores, batch, seed, match } = request
           const maps = request.weights ? analyses.invariantsOf(request.weights) : null
           // Without a tokenizer of its own B reads A's ids.
-          const reader = b.tokenizer ? b : a
-          const pairs = request.prompts.map((prompt) => ({ a: idsOf(a, prompt), b: idsOf(reader, prompt) }))
-          const comparison = await analyses.compare(a, b, pairs, {
+          const inA = await oneText(a, request.prompts)
+          const given = b.tokenizer ? request.prompts : idsOfA(a, request.prompts)
+          const inB = await oneText(b, given)
+          const pairs = inA.ids.map((ids, i) => ({ a: ids, b: inB.ids[i]! }))
+          const comparison = await analyses.compare(inA.model, inB.model, pairs, {
             ...(scores ? { scores } : {}),
             ...(batch === undefined ? {} : { batch }),
             ...(seed === undefined ? {} : { seed }),
@@ -143,7 +151,9 @@ export function createHeadMethods({ analyses, models, version, engine, workspace
             onProgress: call.progress,
           })
           const tokens = comparison.prediction.prompts.map(({ ids }) => view(a, ids))
-          const inWeights = maps ? await analyses.compareWeights(a, b, maps, call.signal) : null
+          const inWeights = maps
+            ? await analyses.compareWeights(inA.model, inB.model, maps, call.signal)
+            : null
           const weights = inWeights?.heads ?? null
           const warnings = [...comparison.warnings, ...(inWeights?.why ? [inWeights.why] : [])]
           const whole = { ...comparison, warnings }
@@ -211,33 +221,18 @@ export function createHeadMethods({ analyses, models, version, engine, workspace
       ),
 
     summary: (
-      { model, prompt, kind, pos = -1, without_first = false }: T.SummaryRequest,
+      { model, prompt, kind, pos, without_first }: T.SummaryRequest,
       { signal }: Call,
     ): Promise<T.SummaryReply> =>
       models.use(model, async (opened) => {
-        const ids = idsOf(opened, prompt)
-        if (kind === 'flow' && ids.length > LONGEST_FLOW)
-          throw new HeadscopeError(
-            'bad-request',
-            `The prompt has ${ids.length} tokens, and a flow of more than ${LONGEST_FLOW} takes minutes; choose a shorter prompt, or rollout.`,
-          )
-        const run = await opened.run(ids, { capture: ['blocks.*.attn.hook_pattern'], top: 0, signal })
-        const layers = opened.spec.stacks.at(-1)!.layers
-        const patterns = layers.map(({ nHeads }, layer) => ({
-          heads: nHeads,
-          data: run.get(blockHook(layer, 'attn.hook_pattern')).data,
-        }))
-        const options = { withoutFirst: without_first }
-        const at = pos < 0 ? ids.length + pos : pos
-        return {
-          definition: kind === 'rollout' ? analyses.ROLLOUT : analyses.FLOW,
-          tokens: view(opened, ids),
-          values: [
-            ...(kind === 'rollout'
-              ? analyses.rollout(patterns, ids.length, options)
-              : analyses.flow(patterns, ids.length, at, options)),
-          ],
-        }
+        const { model: read, ids } = await oneText(opened, [prompt])
+        const { definition, values } = await analyses.attentionSummary(read, ids[0]!, {
+          kind,
+          ...(pos === undefined ? {} : { pos }),
+          ...(without_first === undefined ? {} : { withoutFirst: without_first }),
+          signal,
+        })
+        return { definition, tokens: view(read, ids[0]!), values }
       }),
   }
 
@@ -245,4 +240,11 @@ export function createHeadMethods({ analyses, models, version, engine, workspace
     if ('ids' in choice) return new Set(choice.ids)
     return analyses.tokenClass(model, 'class' in choice ? choice.class : choice.words)
   }
+}
+
+// --- Internal helpers ---
+
+/** Prompts as A's ids, for a model that cannot read texts itself. */
+function idsOfA(a: Model, prompts: readonly T.PromptInput[]): T.PromptInput[] {
+  return prompts.map((prompt) => ({ ...prompt, ids: idsOf(a, prompt) }))
 }

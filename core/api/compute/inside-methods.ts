@@ -5,7 +5,7 @@
 import type * as headscope from '../../index.ts'
 import type * as T from '../contract.ts'
 import type { ModelCache } from './model-cache.ts'
-import { idsOf, tokenOf, view, words } from './prompt-input.ts'
+import { oneText, tokenOf, view, words } from './prompt-input.ts'
 import type { Call } from './rpc.ts'
 
 /** The analyses as core/index.ts has them. */
@@ -42,8 +42,8 @@ export function createInsideMethods({
       { signal, progress }: Call,
     ): Promise<T.LensReply> =>
       models.use(model, async (opened) => {
-        const ids = idsOf(opened, prompt)
-        const found = await analyses.logitLens(opened, [ids], {
+        const { model: read, ids } = await oneOf(opened, prompt)
+        const found = await analyses.logitLens(read, [ids], {
           ...rest,
           ...(answer === undefined ? {} : { answer: tokenOf(opened, answer) }),
           signal,
@@ -65,8 +65,8 @@ export function createInsideMethods({
       { signal }: Call,
     ): Promise<T.DlaReply> =>
       models.use(model, async (opened) => {
-        const ids = idsOf(opened, prompt)
-        const found = await analyses.directLogitAttribution(opened, ids, {
+        const { model: read, ids } = await oneOf(opened, prompt)
+        const found = await analyses.directLogitAttribution(read, ids, {
           ...rest,
           answer: tokenOf(opened, answer),
           ...(wrong === undefined ? {} : { wrong: tokenOf(opened, wrong) }),
@@ -78,8 +78,8 @@ export function createInsideMethods({
 
     geometry: ({ model, prompt, border }: T.GeometryRequest, { signal }: Call): Promise<T.GeometryReply> =>
       models.use(model, async (opened) => {
-        const ids = idsOf(opened, prompt)
-        const stream = await analyses.residualStream(opened, ids, { signal })
+        const { model: read, ids } = await oneOf(opened, prompt)
+        const stream = await analyses.residualStream(read, ids, { signal })
         return {
           ...analyses.residualGeometry(stream),
           tokens: view(opened, ids),
@@ -88,22 +88,27 @@ export function createInsideMethods({
       }),
 
     change: ({ model, from, to }: T.ChangeRequest): Promise<T.ChangeReply> =>
-      models.use(model, (opened) => {
-        const cell = ({ prompt, ...place }: T.CellInput) => ({ ids: idsOf(opened, prompt), ...place })
-        return analyses.residualChange(opened, cell(from), cell(to))
+      models.use(model, async (opened) => {
+        const { model: read, ids } = await oneText(opened, [from.prompt, to.prompt])
+        const cell = ({ prompt: _, ...place }: T.CellInput, i: number) => ({ ids: ids[i]!, ...place })
+        return analyses.residualChange(read, cell(from, 0), cell(to, 1))
       }),
 
     contexts: ({ model, places }: T.ContextsRequest, { signal }: Call): Promise<T.ContextsReply> =>
       models.use(model, async (opened) => {
-        const given = places.map(({ prompt, pos }) => ({ ids: idsOf(opened, prompt), pos }))
-        const found = await analyses.contextShift(opened, given, signal)
+        const { model: read, ids } = await oneText(
+          opened,
+          places.map(({ prompt }) => prompt),
+        )
+        const given = places.map(({ pos }, i) => ({ ids: ids[i]!, pos }))
+        const found = await analyses.contextShift(read, given, signal)
         return { ...found, tokens: given.map(({ ids }) => view(opened, ids)) }
       }),
 
     compound: ({ model, prompt, positions }: T.CompoundRequest, { signal }: Call): Promise<T.CompoundReply> =>
       models.use(model, async (opened) => {
-        const ids = idsOf(opened, prompt)
-        const stream = await analyses.residualStream(opened, ids, { signal })
+        const { model: read, ids } = await oneOf(opened, prompt)
+        const stream = await analyses.residualStream(read, ids, { signal })
         return { ...analyses.compoundConvergence(stream, positions), tokens: view(opened, ids) }
       }),
 
@@ -135,4 +140,12 @@ export function createInsideMethods({
         return { pairs, words: words(opened, ids) }
       }),
   }
+}
+
+// --- Internal helpers ---
+
+/** One prompt, and the model that reads it. */
+async function oneOf(opened: Model, prompt: T.PromptInput) {
+  const { model, ids } = await oneText(opened, [prompt])
+  return { model, ids: ids[0]! }
 }

@@ -5,7 +5,7 @@
 import type { Model } from '../../run/model.ts'
 import type { PromptInput } from '../contract.ts'
 import type { Engine } from './engine.ts'
-import { idsOf, view } from './prompt-input.ts'
+import { view } from './prompt-input.ts'
 import type { Call } from './rpc.ts'
 import { storedCaptures } from './stored-run.ts'
 import type { WorkspaceWrites } from './workspace-writes.ts'
@@ -16,15 +16,16 @@ export interface CorpusWindow {
   readonly text: string | null
 }
 
-/** Prompts cut into windows that the model can read. */
+/** Prompts (`ids`: as the model reads them) cut into windows of its context. */
 export function corpusWindows(
   model: Model,
   prompts: readonly PromptInput[],
+  ids: readonly (readonly number[])[],
   windowsOf: (model: Model, ids: readonly number[]) => number[][],
 ): CorpusWindow[] {
-  return prompts.flatMap((prompt) => {
-    const windows = windowsOf(model, idsOf(model, prompt))
-    const given = prompt.ids ? null : (prompt.text ?? null)
+  return prompts.flatMap((prompt, i) => {
+    const windows = windowsOf(model, ids[i]!)
+    const given = prompt.ids ? null : ((prompt.decoder ?? prompt).text ?? null)
     return windows.map((ids) => ({ ids, text: windows.length === 1 ? given : given && plain(model, ids) }))
   })
 }
