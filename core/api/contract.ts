@@ -14,6 +14,7 @@ import type { PathCell, PathPatched, PathPlan } from '../intervene/path.ts'
 import type { AblationCell, PatchCell, SweepEstimate } from '../intervene/types.ts'
 import type { Metric } from '../run/metrics.ts'
 import type { Edit, Prediction, Provenance } from '../run/types.ts'
+import type { EdgesAt } from '../store/edges-at.ts'
 import type * as Heads from './contract-heads.ts'
 import type * as Inside from './contract-inside.ts'
 
@@ -270,6 +271,12 @@ export interface ValueNormsReply {
   /** [head][pos]; null where it is not a finite number, or where there is no such head. */
   readonly norms: readonly (readonly (number | null)[])[]
 }
+
+/**
+ * GET /api/runs/:id/edges?key=: the heads in which another token looks at this position with a weight of 0.2 or more;
+ * ?query=: in which this token looks at another one; both: in which this edge is. Strongest first.
+ */
+export type EdgesReply = EdgesAt
 
 /** GET /api/runs/:id/induction: A B … A places of this prompt, and what every head does there. */
 export interface InductionView {

@@ -1,6 +1,7 @@
 /**
  * Stored runs. GET /api/runs/:id describes one; pattern, thumbnails and residual give its tensors as they are stored;
- * induction gives its A B … A places and what every head does there, value-norms what its patterns are weighted by. DELETE /api/runs/:id removes one, POST
+ * induction gives its A B … A places and what every head does there, value-norms what its patterns are weighted by, edges which
+ * heads look at a token. DELETE /api/runs/:id removes one, POST
  * /api/runs/:id/keep-scores drops its captures.
  */
 import { Hono } from 'hono'
@@ -8,13 +9,17 @@ import { z } from 'zod'
 import type { TokenView } from '../checkpoint/types.ts'
 import { HeadscopeError } from '../errors.ts'
 import type { Prediction } from '../run/types.ts'
-import type { Freed, InductionView, RunDetail, ValueNormsReply } from './contract.ts'
+import type { EdgesReply, Freed, InductionView, RunDetail, ValueNormsReply } from './contract.ts'
 import type { ApiDeps } from './deps.ts'
 import { idOf, query } from './http.ts'
 import type { StoredTensor } from './workspace.ts'
 
 const layer = z.coerce.number().int().min(0)
 const place = z.object({ layer, head: z.coerce.number().int().min(0) })
+const position = z.coerce.number().int().min(0).optional()
+const edgePlace = z
+  .object({ query: position, key: position })
+  .refine(({ query, key }) => query !== undefined || key !== undefined, 'name a query, a key, or both')
 const normsOf = z.object({ layer, kind: z.enum(['value', 'output']).default('value') })
 
 export function runsRoutes({ catalogue, workspace, compute }: ApiDeps) {
@@ -52,6 +57,11 @@ export function runsRoutes({ catalogue, workspace, compute }: ApiDeps) {
     .get('/:id/residual', query(z.object({ hook: z.string().max(200) })), (c) =>
       tensor(workspace.residual(idOf(c.req.param('id'), 'run'), c.req.valid('query').hook)),
     )
+    .get('/:id/edges', query(edgePlace), (c) => {
+      const { key, query: from } = c.req.valid('query')
+      const place = { ...(key === undefined ? {} : { key }), ...(from === undefined ? {} : { query: from }) }
+      return c.json<EdgesReply>(workspace.edgesAt(idOf(c.req.param('id'), 'run'), place))
+    })
     .get('/:id/value-norms', query(normsOf), async (c) => {
       const { model, provenance, views, id } = workspace.run(idOf(c.req.param('id'), 'run'))
       const { contentHash, edits } = provenance

@@ -69,6 +69,7 @@ export function openWorkspace(path: string): WorkspaceReads {
       const { definitions, settings, heads, ofModel, loss, warnings } = scan
       return { definitions, settings, heads, ...(ofModel ? { ofModel } : {}), loss, warnings }
     },
+    edgesAt: (id, place) => store.edgesAt(id, 0, place),
     search: (edges) => store.searchEdges(edges),
     experiments: () => store.listExperiments(KINDS).map(experimentSummary),
     experiment(id) {

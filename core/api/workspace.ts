@@ -1,5 +1,6 @@
 /** What the server reads of the workspace, as types: see workspace-store.ts for the store behind it. */
 import type { Prediction } from '../run/types.ts'
+import type { EdgePlace, EdgesAt } from '../store/edges-at.ts'
 import type { EdgeQuery, EdgeSearch } from '../store/types.ts'
 import type {
   AnalysisDetail,
@@ -36,6 +37,8 @@ export interface WorkspaceReads {
   pattern(id: number, layer: number, head: number): StoredTensor
   thumbnails(id: number): StoredTensor
   residual(id: number, hook: string): StoredTensor
+  /** Heads of a run with an edge at a place. */
+  edgesAt(id: number, place: EdgePlace): EdgesAt
   /** The newest scan of the checkpoint with these weights, or null. */
   newestScan(contentHash: string): Omit<ScanReply, 'model'> | null
   /** Edges of the stored runs. */

@@ -10,6 +10,7 @@ import type { Run } from '../run/types.ts'
 import { type CleanRun, cleanRuns } from './clean-runs.ts'
 import type { StoredDtype } from './codec.ts'
 import { type ConnectOptions, connect } from './connect.ts'
+import { type EdgePlace, type EdgesAt, edgesAt } from './edges-at.ts'
 import { type Experiments, experimentTable } from './experiments.ts'
 import { keepScoresOnly, type StoreUse, storeUse } from './housekeeping.ts'
 import { guarded } from './problem.ts'
@@ -29,6 +30,8 @@ export interface Store extends RunReads, Experiments {
   /** Keeps a whole run; its id. `extra` has what the run itself does not know: texts, token views, the hash. */
   save(run: Run, extra?: SaveExtra): number
   searchEdges(query: T.EdgeQuery): T.EdgeSearch
+  /** Heads of an item with an edge at a place, strongest first. */
+  edgesAt(run: number, item: number, place: EdgePlace): EdgesAt
   saveCheckpoint(checkpoint: T.CheckpointInput): void
   checkpoints(): T.StoredCheckpoint[]
   /** Names the checkpoint of a run that was kept before its hash was known. */
@@ -185,6 +188,7 @@ export function openStore(path: string, options: ConnectOptions = {}): Store {
     beginRun: begin,
     save,
     searchEdges: (query) => guarded(path, () => searchEdges(db, query)),
+    edgesAt: (run, item, place) => guarded(path, () => edgesAt(db, run, item, place)),
     saveCheckpoint: (checkpoint) =>
       void writing(() => db.transaction(() => keepCheckpoint(db, checkpoint)).immediate()),
     checkpoints: () => guarded(path, () => listCheckpoints(db)),

@@ -76,6 +76,7 @@ export async function startBareApi() {
       pattern: absent,
       thumbnails: absent,
       residual: absent,
+      edgesAt: absent,
       newestScan: () => null,
       experiments: () => [],
       analyses: () => [],

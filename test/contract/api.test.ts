@@ -2,7 +2,7 @@
 import { cpSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { InductionView, RunDetail, ValueNormsReply } from '../../core/api/contract.ts'
+import type { EdgesReply, InductionView, RunDetail, ValueNormsReply } from '../../core/api/contract.ts'
 import { type Api, errorOf, MODEL, paths, startApi } from './api-setup.ts'
 
 let api: Api
@@ -126,6 +126,31 @@ describe('a run', () => {
     )
     const { query, target } = pairs.at(-1)!
     expect(of(1, 3).weights.at(-1)).toBe(weights[(query * (query + 1)) / 2 + target])
+  })
+
+  it('says which heads look at a token, as the stored patterns do', async () => {
+    const edges = async (query: string) =>
+      (await (await raw(`/api/runs/${run}/edges?${query}`)).json()) as EdgesReply
+    const key = 3
+    const expected = new Map<string, number>()
+    for (const layer of [0, 1])
+      for (let head = 0; head < 8; head++) {
+        const bytes = await (await raw(`/api/runs/${run}/pattern?layer=${layer}&head=${head}`)).arrayBuffer()
+        const weights = new Float16Array(bytes)
+        for (let query = key + 1; query < detail.tokens; query++) {
+          const weight = weights[(query * (query + 1)) / 2 + key]!
+          const name = `${layer}.${head}`
+          if (weight >= 0.2 && weight > (expected.get(name) ?? 0)) expected.set(name, weight)
+        }
+      }
+    const { heads, threshold } = await edges(`key=${key}`)
+    expect(threshold).toBe(0.2)
+    expect(new Map(heads.map(({ layer, head, weight }) => [`${layer}.${head}`, weight]))).toEqual(expected)
+    expect(expected.size).toBeGreaterThan(1)
+    const both = await edges('query=4&key=3')
+    expect(both.heads.length).toBeLessThanOrEqual(heads.length)
+    expect(await errorOf(raw(`/api/runs/${run}/edges`))).toMatchObject({ status: 400 })
+    expect(await errorOf(raw('/api/runs/999/edges?key=1'))).toMatchObject({ status: 404 })
   })
 
   it('gives what its patterns are weighted by, with the definition, edits included', async () => {
