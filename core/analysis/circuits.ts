@@ -11,11 +11,11 @@ import type { Engine } from '../run/engine.ts'
 import type { Model } from '../run/model.ts'
 import { throwIfCancelled } from '../run/pass.ts'
 import { asFloats, type Feed } from '../run/session.ts'
-import { layerAt } from './first-principles/head-run.ts'
+import { placeAt } from './first-principles/head-run.ts'
 import { headMatrix, headWeights, outputMatrix } from './head-weights.ts'
 import { type Matrix, transpose } from './matrix.ts'
 import { multiply } from './products.ts'
-import { readout, readoutProblem } from './readout.ts'
+import { linearProblem, readout } from './readout.ts'
 import { embeddings, overVocabulary } from './vocabulary.ts'
 
 export interface TokenPair {
@@ -39,9 +39,9 @@ export async function tokenPairs(
   place: { readonly layer: number; readonly head: number },
   { circuit, count = 20, signal, onProgress }: CircuitOptions,
 ): Promise<TokenPair[]> {
-  const spec = layerAt(model, place)
+  const spec = placeAt(model, place)
   const engine = model.engine()
-  const problem = readoutProblem(engine)
+  const problem = linearProblem(engine)
   if (problem && circuit === 'ov')
     throw new HeadscopeError('unsupported', `Output tokens do not exist here: ${problem}.`)
   const { dVocab } = model.spec

@@ -165,6 +165,9 @@ async function readNorm(engine: Engine, layer: number, at: AttentionKind): Promi
   const found = (graph: Graph) => {
     const queries = hookInput(graph, localHook(graph, `${at}.hook_q`))
     const product = ancestor(graph, queries, isWeightProduct(graph))
+    // A residual stream that is normed after its sums (BART) is read as it is.
+    const reads = graph.nodes.find(({ outputs }) => outputs.includes(product.inputs[0]!))
+    if (reads?.domain === 'hook' && /hook_resid_\w+$/.test(reads.op)) return null
     const node = producerOf(graph, unhooked(graph, product.inputs[0]!))
     return node && NORMS.has(node.op) ? node : null
   }

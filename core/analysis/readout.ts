@@ -35,11 +35,19 @@ export interface Readout {
 
 const HEAD_IN = 'unembed.hook_in'
 
-/** Why directions into the residual do not exist; null where they do. */
+/** Why the logits are no linear function of the normed residual; null where they are. */
+export function linearProblem(engine: Engine): string | null {
+  const { family, headTransform } = engine.model.spec
+  return headTransform
+    ? `the logits of the family ${family} stand behind a dense layer with an activation, so they are no sum over the residual stream`
+    : null
+}
+
+/** Why the parts of a run do not sum to its logits; null where they do. */
 export function readoutProblem(engine: Engine): string | null {
-  const { family, headTransform, encoderDecoder } = engine.model.spec
-  if (headTransform)
-    return `the logits of the family ${family} stand behind a dense layer with an activation, so they are no sum over the residual stream`
+  const { family, encoderDecoder } = engine.model.spec
+  const problem = linearProblem(engine)
+  if (problem) return problem
   if (encoderDecoder)
     return `decoders of the family ${family} also read an encoder, so what they add depends on its text: give that first (model.reading)`
   return null
@@ -56,7 +64,7 @@ export function finalScaleHook(engine: Engine): string | null {
  * centring alone); ignored without a final norm. Throws `unsupported` under a non-linear head.
  */
 export async function readout(engine: Engine, tokens: readonly number[], scale: number): Promise<Readout> {
-  const problem = readoutProblem(engine)
+  const problem = linearProblem(engine)
   if (problem) throw new HeadscopeError('unsupported', `Attribution does not exist here: ${problem}.`)
   const { spec } = engine.model
   const n = tokens.length

@@ -33,12 +33,20 @@ test('the hand-built model composes by key alone', async () => {
 const REFERENCE = JSON.parse(readFileSync(join(FIXTURES, 'reference', 'weights.json'), 'utf8'))
 
 test.each(Object.keys(REFERENCE.models))('%s: spectra and composition are those of numpy', async (name) => {
-  const model = await openModel(join(FIXTURES, 'transformers', name))
+  const decoder = /^(t5|bart)-/.test(name)
+  const model = await openModel(join(FIXTURES, decoder ? 'encoder-decoder' : 'transformers', name))
   for (const fold of [true, false]) {
     const ours = await weightAnalysis(model, { fold })
     const reference = REFERENCE.models[name][fold ? 'folded' : 'plain']
-    for (const head of ours.heads) {
-      const known = reference.heads[`L${head.layer}H${head.head}`]
+    expect(ours.cross_heads?.length ?? 0).toBe(decoder ? ours.heads.length : 0)
+    const both = [
+      ...ours.heads.map((head) => ({ ...head, known: reference.heads[`L${head.layer}H${head.head}`] })),
+      ...(ours.cross_heads ?? []).map((head) => ({
+        ...head,
+        known: reference.cross_heads[`L${head.layer}H${head.head}`],
+      })),
+    ]
+    for (const { known, ...head } of both) {
       known.ov.forEach((value: number, i: number) => {
         expect(Math.abs(head.ov[i]! - value) / known.ov[0]).toBeLessThan(1e-6)
       })
@@ -70,38 +78,41 @@ test('caveats say what the family does', async () => {
   await model.close()
 })
 
-test('the strongest token pairs are those of the full product', async () => {
-  const model = await openModel(join(FIXTURES, 'transformers', 'llama-gqa'))
-  const engine = model.engine()
-  const { dVocab, dModel } = model.spec
-  const ids = Array.from({ length: dVocab }, (_, id) => id)
-  const table = { rows: dVocab, cols: dModel, data: Float64Array.from(await embeddings(engine, ids)) }
-  const out = {
-    rows: dVocab,
-    cols: dModel,
-    data: Float64Array.from((await readout(engine, ids, 1)).directions),
-  }
-  const weights = await headWeights(engine, 1)
-  const gain = weights.norm!.gain
-  const full = {
-    ov: multiply(
-      multiply(multiply(table, headMatrix(weights, 'v', 3, gain)), outputMatrix(weights, 3)),
-      transpose(out),
-    ),
-    qk: multiply(
-      multiply(table, headMatrix(weights, 'q', 3, gain)),
-      transpose(multiply(table, headMatrix(weights, 'k', 3, gain))),
-    ),
-  }
-  const { scoreScale } = decoderOf(model.spec).layers[1]!
-  for (const circuit of ['ov', 'qk'] as const) {
-    const pairs = await tokenPairs(model, { layer: 1, head: 3 }, { circuit, count: 5 })
-    const scale = circuit === 'qk' ? scoreScale : 1
-    const sorted = Array.from(full[circuit].data).sort((a, b) => b - a)
-    pairs.forEach(({ input, output, value }, n) => {
-      expect(value).toBeCloseTo(full[circuit].data[input * dVocab + output]! * scale, 4)
-      expect(value).toBeCloseTo(sorted[n]! * scale, 4)
-    })
-  }
-  await model.close()
-})
+test.each(['transformers/llama-gqa', 'encoder-decoder/t5-gated-untied'])(
+  '%s: the strongest token pairs are those of the full product',
+  async (name) => {
+    const model = await openModel(join(FIXTURES, name))
+    const engine = model.engine()
+    const { dVocab, dModel } = model.spec
+    const ids = Array.from({ length: dVocab }, (_, id) => id)
+    const table = { rows: dVocab, cols: dModel, data: Float64Array.from(await embeddings(engine, ids)) }
+    const out = {
+      rows: dVocab,
+      cols: dModel,
+      data: Float64Array.from((await readout(engine, ids, 1)).directions),
+    }
+    const weights = await headWeights(engine, 1)
+    const gain = weights.norm!.gain
+    const full = {
+      ov: multiply(
+        multiply(multiply(table, headMatrix(weights, 'v', 3, gain)), outputMatrix(weights, 3)),
+        transpose(out),
+      ),
+      qk: multiply(
+        multiply(table, headMatrix(weights, 'q', 3, gain)),
+        transpose(multiply(table, headMatrix(weights, 'k', 3, gain))),
+      ),
+    }
+    const { scoreScale } = decoderOf(model.spec).layers[1]!
+    for (const circuit of ['ov', 'qk'] as const) {
+      const pairs = await tokenPairs(model, { layer: 1, head: 3 }, { circuit, count: 5 })
+      const scale = circuit === 'qk' ? scoreScale : 1
+      const sorted = Array.from(full[circuit].data).sort((a, b) => b - a)
+      pairs.forEach(({ input, output, value }, n) => {
+        expect(value).toBeCloseTo(full[circuit].data[input * dVocab + output]! * scale, 4)
+        expect(value).toBeCloseTo(sorted[n]! * scale, 4)
+      })
+    }
+    await model.close()
+  },
+)

@@ -103,9 +103,14 @@ export async function headRun(
   }
 }
 
-/** The layer of a head. Throws `bad-request` where there is none. */
-export function layerAt(model: Model, { layer, head }: HeadPlace): LayerSpec {
+/** The layer of a head that can be run on its own. Throws `bad-request`, `unsupported` where a decoder lacks its text. */
+export function layerAt(model: Model, place: HeadPlace): LayerSpec {
   requireOneStack(model.spec)
+  return placeAt(model, place)
+}
+
+/** The layer of a head; of the decoder's where there are two stacks. Throws `bad-request` where there is none. */
+export function placeAt(model: Model, { layer, head }: HeadPlace): LayerSpec {
   const { layers } = decoderOf(model.spec)
   const spec = layers[layer]
   if (!Number.isInteger(layer) || !spec)

@@ -131,10 +131,21 @@ function report(
       .slice(0, 4)
       .map((value) => value.toPrecision(3))
       .join(' ')
-  const rows = analysis.heads.map(({ layer, head, ov, qk, ov_norm, qk_norm }) => {
-    const copies = copying[layer]![head]!.value
+  const spectra = [
+    ...analysis.heads.map((one) => ({
+      ...one,
+      name: headName(one.layer, one.head),
+      copies: copying[one.layer]![one.head]!.value,
+    })),
+    ...(analysis.cross_heads ?? []).map((one) => ({
+      ...one,
+      name: `${headName(one.layer, one.head)} cross`,
+      copies: null,
+    })),
+  ]
+  const rows = spectra.map(({ name, copies, ov, qk, ov_norm, qk_norm }) => {
     return [
-      { text: headName(layer, head), paint: style.bold },
+      { text: name, paint: style.bold },
       ov_norm.toPrecision(3),
       shown(ov),
       qk_norm.toPrecision(3),
