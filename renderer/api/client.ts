@@ -16,6 +16,7 @@ import type {
   Compacted,
   DlaReply,
   DlaRequest,
+  EdgesReply,
   ExperimentDetail,
   ExperimentKind,
   ExperimentSummary,
@@ -132,6 +133,8 @@ export const api = {
   openCost: (path: string, signal?: AbortSignal) => get<OpenCost>('/api/models/cost', { path }, signal),
   run: (id: number) => get<RunDetail>(`/api/runs/${id}`),
   induction: (id: number) => get<InductionView>(`/api/runs/${id}/induction`),
+  edgesAt: (run: number, place: { query?: number; key?: number }, signal?: AbortSignal) =>
+    get<EdgesReply>(`/api/runs/${run}/edges`, { ...place }, signal),
   valueNorms: (run: number, layer: number, kind: ValueNormsReply['kind'], signal?: AbortSignal) =>
     get<ValueNormsReply>(`/api/runs/${run}/value-norms`, { layer, kind }, signal),
   predict: (body: PredictRequest, signal?: AbortSignal) => post<PredictReply>('/api/predict', body, signal),

@@ -46,3 +46,26 @@ test('numbers: undefined is no text, tiny is not zero', () => {
   expect(formatWeight(0.001)).toBe('<0.01')
   expect(formatWeight(0.93)).toBe('0.93')
 })
+
+test('classes are filtered by name, in full or shortened, and none is one', () => {
+  const made = (induction: number, previous_token: number) => ({
+    layer: 0,
+    head: 0,
+    scores: {
+      induction: { value: induction, n: 1, rows: 1, low: null, high: null },
+      previous_token: { value: previous_token, n: 1, rows: 1, low: null, high: null },
+    },
+  })
+  const names = ['induction', 'previous_token']
+  const fits = (text: string, head: ReturnType<typeof made>) => parseFilter(text, names).matches(head)
+  expect(fits('class induction', made(0.9, 0.5))).toBe(true)
+  expect(fits('class induction', made(0.5, 0.9))).toBe(false)
+  expect(fits('class: previous token', made(0.5, 0.9))).toBe(true)
+  expect(fits('class prev', made(0.1, 0.9))).toBe(true)
+  expect(fits('class none', made(0.1, 0.39))).toBe(true)
+  expect(fits('class induction and induction > .95', made(0.9, 0.5))).toBe(false)
+  expect(fits('class previous token L0', made(0.1, 0.9))).toBe(true)
+  expect(parseFilter('class verbs', names).problem).toMatch(
+    /No class is called “verbs”: induction, previous_token, none/,
+  )
+})

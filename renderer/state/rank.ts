@@ -25,6 +25,17 @@ export function formatWeight(value: number): string {
   return value.toFixed(2).replace('-', '−')
 }
 
+/** A head is of the class of its largest score, where that is at least this. */
+export const CLASS_FROM = 0.4
+
+/** The score whose class a head is of; null: of none. */
+export function classOf({ scores }: HeadScores): string | null {
+  let best: string | null = null
+  for (const [name, { value }] of Object.entries(scores))
+    if (value !== null && value >= CLASS_FROM && value > (best ? scores[best]!.value! : 0)) best = name
+  return best
+}
+
 export interface Filter {
   readonly matches: (head: HeadScores) => boolean
   /** Set when the text names exactly one head. */
@@ -34,7 +45,7 @@ export interface Filter {
 }
 
 /**
- * Reads `L5H1`, `5.1`, `L5`, `layer 5`, `induction > .5`, `pinned`, and several of them joined by spaces, commas or `and`.
+ * Reads `L5H1`, `5.1`, `L5`, `layer 5`, `induction > .5`, `class induction`, `class none`, `pinned`, and several of them joined by spaces, commas or `and`.
  * Score names may be shortened to any unambiguous beginning.
  */
 export function parseFilter(text: string, scores: readonly string[], pinned: readonly string[] = []): Filter {
@@ -53,6 +64,10 @@ export function parseFilter(text: string, scores: readonly string[], pinned: rea
       rest = rest.slice(6).trim()
       continue
     }
+    const kind =
+      /^class\s*[:=]?\s*([a-z_-]+(?: [a-z_-]+)*?)(?=$|,|\s+and\b|\s+[a-z_ ]*[<>≥≤]|\s+pinned|\s+l(?:ayer)?\s*\d)/i.exec(
+        rest,
+      )
     const layer = /^(?:l|layer\s*=?\s*)(\d+)(?=$|[\s,])/i.exec(rest)
     const bound = /^([a-z_][a-z_ -]*?)\s*(>=|<=|>|<|≥|≤)\s*(\d*\.?\d+)/i.exec(rest)
     if (name) {
@@ -60,6 +75,13 @@ export function parseFilter(text: string, scores: readonly string[], pinned: rea
       only = id
       tests.push((h) => headName(h) === headName(id))
       rest = rest.slice(name[0].length).trim()
+    } else if (kind) {
+      const key = kind[1]!.toLowerCase().replaceAll(/[ -]/g, '_')
+      const found = [...scores, 'none'].filter((name) => name.startsWith(key))
+      if (found.length !== 1) return unread(`No class is called “${kind[1]}”: ${scores.join(', ')}, none.`)
+      const wanted = found[0] === 'none' ? null : found[0]!
+      tests.push((h) => classOf(h) === wanted)
+      rest = rest.slice(kind[0].length).trim()
     } else if (layer) {
       const wanted = Number(layer[1])
       tests.push((h) => h.layer === wanted)
@@ -68,23 +90,21 @@ export function parseFilter(text: string, scores: readonly string[], pinned: rea
       const key = bound[1]!.trim().toLowerCase().replaceAll(/[ -]/g, '_')
       const found = scores.filter((s) => s.startsWith(key))
       if (found.length !== 1) {
-        return {
-          matches: () => true,
-          head: null,
-          problem: `No score is called “${bound[1]!.trim()}”: ${scores.join(', ')}.`,
-        }
+        return unread(`No score is called “${bound[1]!.trim()}”: ${scores.join(', ')}.`)
       }
       tests.push(comparison(found[0]!, bound[2]!, Number(bound[3])))
       rest = rest.slice(bound[0].length).trim()
     } else {
-      return {
-        matches: () => true,
-        head: null,
-        problem: 'Type a head (L1H3 or 1.3), a layer (L1), pinned, or a bound (induction > .5).',
-      }
+      return unread(
+        'Type a head (L1H3 or 1.3), a layer (L1), pinned, class induction, or a bound (induction > .5).',
+      )
     }
   }
   return { matches: (h) => tests.every((t) => t(h)), head: tests.length === 1 ? only : null, problem: null }
+}
+
+function unread(problem: string): Filter {
+  return { matches: () => true, head: null, problem }
 }
 
 function comparison(score: string, sign: string, bound: number): (head: HeadScores) => boolean {

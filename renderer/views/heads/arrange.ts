@@ -1,6 +1,6 @@
 /** Where every head's tile stands. In: the model's size or groups of heads, the pitch of tiles. Out: places in pixels. Pure. */
 import type { HeadScores } from '../../../core/analysis/types.ts'
-import { rankHeads, scoreLabel } from '../../state/rank.ts'
+import { CLASS_FROM, classOf, rankHeads, scoreLabel } from '../../state/rank.ts'
 import { type HeadId, headName } from '../../state/selection.ts'
 import { range } from '../../ui/range.ts'
 
@@ -59,9 +59,6 @@ export function byGroups(order: Order, groups: readonly Group[], pitch: number, 
   return { order, placed, headings, width: columns * pitch, height: y }
 }
 
-/** A head is of the class of its largest score, where that is at least this. */
-export const CLASS_FROM = 0.4
-
 /** Groups of an order. Heads that no filter keeps are not in them. */
 export function groupsOf(
   order: Order,
@@ -82,9 +79,7 @@ export function groupsOf(
   for (const name of Object.keys(heads[0]?.scores ?? {})) classes.set(name, [])
   const rest: HeadScores[] = []
   for (const head of ranked) {
-    let best: string | null = null
-    for (const [name, { value }] of Object.entries(head.scores))
-      if (value !== null && value >= CLASS_FROM && value > (best ? head.scores[best]!.value! : 0)) best = name
+    const best = classOf(head)
     if (best === null) rest.push(head)
     else classes.get(best)!.push(head)
   }

@@ -7,6 +7,7 @@ import type { HeadScores } from '../../../core/analysis/types.ts'
 import type { Thumbnails } from '../../api/client.ts'
 import { isDark, weightColor } from '../../charts/color.ts'
 import { PITCH as SHEET_PITCH, TILE as SHEET_TILE, thumbnailSheet } from '../../charts/thumbnail-sheet.ts'
+import { headName } from '../../state/head-name.ts'
 import { formatScore } from '../../state/rank.ts'
 import type { Theme } from '../../state/theme.ts'
 import type { Arrangement } from './arrange.ts'
@@ -18,6 +19,8 @@ interface Props {
   readonly thumbnails: Thumbnails | null
   readonly score: string
   readonly matches: (head: HeadScores) => boolean
+  /** The heads that what is locked concerns; null: all. */
+  readonly cares: ReadonlySet<string> | null
   /** Whether scores are drawn here too. */
   readonly scores: boolean
   readonly pitch: number
@@ -30,8 +33,20 @@ interface Props {
 const MOST_PIXELS = 24e6
 
 export function HeadCanvas(props: Props) {
-  const { arrangement, heads, headsPerLayer, thumbnails, score, matches, scores, pitch, theme, left, top } =
-    props
+  const {
+    arrangement,
+    heads,
+    headsPerLayer,
+    thumbnails,
+    score,
+    matches,
+    cares,
+    scores,
+    pitch,
+    theme,
+    left,
+    top,
+  } = props
   const { width, height } = arrangement
   const draw = useCallback(
     (canvas: HTMLCanvasElement | null) => {
@@ -50,7 +65,8 @@ export function HeadCanvas(props: Props) {
       for (const { layer, head, x, y } of arrangement.placed) {
         const of = heads?.[layer * headsPerLayer + head]
         const known = of?.scores[score]?.value ?? null
-        context.globalAlpha = scores && of && !matches(of) ? 0.16 : 1
+        const fades = (of && !matches(of)) || (cares !== null && !cares.has(headName({ layer, head })))
+        context.globalAlpha = scores && fades ? 0.16 : 1
         if (sheet && thumbnails && layer < thumbnails.layers && head < thumbnails.heads)
           context.drawImage(
             sheet,
@@ -81,7 +97,20 @@ export function HeadCanvas(props: Props) {
         }
       }
     },
-    [arrangement, heads, headsPerLayer, thumbnails, score, matches, scores, pitch, theme, width, height],
+    [
+      arrangement,
+      heads,
+      headsPerLayer,
+      thumbnails,
+      score,
+      matches,
+      cares,
+      scores,
+      pitch,
+      theme,
+      width,
+      height,
+    ],
   )
   if (!scores && !thumbnails) return null
   return <canvas ref={draw} className="thumbnail-sheet" style={{ left, top, width, height }} />

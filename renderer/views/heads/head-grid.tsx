@@ -33,6 +33,8 @@ interface Props {
   readonly score: string
   readonly tiles: 'patterns' | 'scores'
   readonly matches: (head: HeadScores) => boolean
+  /** The heads that what is locked concerns; the others fade. null: all. */
+  readonly cares: ReadonlySet<string> | null
   readonly pinned: readonly string[]
   /** Pixels from one tile to the next. */
   readonly pitch: number
@@ -40,7 +42,7 @@ interface Props {
 }
 
 export function HeadGrid(props: Props) {
-  const { spec, arrangement, heads, thumbnails, score, tiles, matches, pinned, pitch, theme } = props
+  const { spec, arrangement, heads, thumbnails, score, tiles, matches, cares, pinned, pitch, theme } = props
   const selected = useSelection((s) => s.head)
   const run = useSelection((s) => s.run)
   const [hovered, setHovered] = useState<HeadId | null>(null)
@@ -88,7 +90,7 @@ export function HeadGrid(props: Props) {
         head={id.head}
         of={scores}
         score={score}
-        faded={scores !== undefined && !matches(scores)}
+        faded={(scores !== undefined && !matches(scores)) || (cares !== null && !cares.has(headName(id)))}
         plain={shown === null}
         bare={bare}
         pinned={pinned.includes(headName(id))}
@@ -144,6 +146,7 @@ export function HeadGrid(props: Props) {
         thumbnails={shown}
         score={score}
         matches={matches}
+        cares={cares}
         scores={many}
         pitch={pitch}
         theme={theme}

@@ -26,6 +26,7 @@ import { COLUMN_LABEL, HeadGrid, ROW_LABEL } from './head-grid.tsx'
 import { gridLayout } from './layout.ts'
 import { RankedList } from './ranked-list.tsx'
 import { ScoreScatter, scatterOption, withBoth } from './score-scatter.tsx'
+import { useCare } from './use-care.ts'
 
 export function HeadsView() {
   const model = useModel()
@@ -55,6 +56,8 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
   const pitch = zoom === 'fit' ? layout.pitch : zoom === 'medium' ? 44 : 76
   const room = layout.beside ? (size.width - 24) * 0.42 : size.width - 24 - 226 - 16
   const { matches } = filter
+  const care = useCare()
+  const cares = care?.on ? care.heads : null
   const arrangement = useMemo(
     () =>
       order === 'layers' || !heads
@@ -130,7 +133,7 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
 
   return (
     <div className="view heads-view">
-      <div className="toolbar">
+      <div className="toolbar is-wrapping">
         <span className="field">
           <span>colour</span>
           <Choice
@@ -206,6 +209,17 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
             {ranked.length} of {heads.length}
           </span>
         )}
+        {care && (
+          <button
+            type="button"
+            className={care.on ? 'button small toggle is-on care' : 'button small toggle care'}
+            aria-pressed={care.on}
+            title={`${care.definition}\nClick: ${care.on ? 'fade none' : 'fade the others'}`}
+            onClick={() => care.turn(!care.on)}
+          >
+            {care.heads.size} <span className="token-text clip">{care.label}</span>
+          </button>
+        )}
         <span className="legend legend-score">
           0 <i style={{ background: rampGradient(theme) }} /> 1
         </span>
@@ -237,6 +251,7 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
               score={score}
               tiles={tiles}
               matches={matches}
+              cares={cares}
               pinned={pinned}
               pitch={pitch}
               theme={theme}
