@@ -9,7 +9,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { decoderOf } from '../../core/graph/model-spec.ts'
 import { bucketOf } from '../../core/graph/relative-bias.ts'
 import type { Tensor } from '../../core/graph/tensor.ts'
-import { ablate, attribute, type Edit, type Model, openModel, patch, verify } from '../../core/index.ts'
+import {
+  ablate,
+  attribute,
+  directLogitAttribution,
+  type Edit,
+  type Model,
+  openModel,
+  patch,
+  verify,
+} from '../../core/index.ts'
 import { backward } from '../../core/run/backward.ts'
 import { slice } from '../../core/run/dense.ts'
 import { resolveEdits } from '../../core/run/edits.ts'
@@ -297,6 +306,22 @@ describe.each(CASES)('the decoder of %s, reading one text', (name) => {
       }
     },
   )
+
+  test('direct attribution sums to the logit, with the heads over the encoder’s text', async () => {
+    const run = await model.run(text, { decoderIds: [own], capture: ['logits'] })
+    const logits = run.get('logits').data.subarray(-model.spec.dVocab)
+    for (const valueBias of ['heads', 'bias'] as const) {
+      const dla = await directLogitAttribution(reading, own, { answer: 5, wrong: 9, valueBias })
+      expect(dla.logit).toBeCloseTo(logits[5]! - logits[9]!, 4)
+      expect(dla.sum).toBeCloseTo(dla.logit!, 4)
+      const { nHeads } = decoderOf(model.spec).layers[0]!
+      expect(dla.components.filter(({ name }) => /cross H/.test(name))).toHaveLength(
+        nHeads * decoderOf(model.spec).layers.length,
+      )
+    }
+    const whole = await directLogitAttribution(model, own, { answer: 5 })
+    expect(whole.why).toContain('give that first')
+  })
 
   test('attribution: its gradients are those of the whole model', async () => {
     const resolved: ResolvedMetric = {

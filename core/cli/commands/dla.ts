@@ -2,7 +2,7 @@
 import type { Dla } from '../../analysis/dla.ts'
 import type { Model } from '../../run/model.ts'
 import { command, UsageError } from '../command.ts'
-import { ENGINE_OPTIONS, MODEL_OPTIONS, PROMPT_OPTIONS } from '../options.ts'
+import { DECODER_OPTIONS, ENGINE_OPTIONS, MODEL_OPTIONS, PROMPT_OPTIONS } from '../options.ts'
 import type { Output } from '../output.ts'
 import { printable, table } from '../table.ts'
 
@@ -18,6 +18,7 @@ export const dla = command({
   ],
   options: {
     ...PROMPT_OPTIONS,
+    ...DECODER_OPTIONS,
     ...MODEL_OPTIONS,
     answer: { type: 'text', value: '" word"', help: 'the token whose logit is taken apart' },
     'answer-id': { type: 'whole', value: 'ID', help: 'the same by its id' },
@@ -43,7 +44,7 @@ export const dla = command({
     const [
       { chooseModel },
       { openChosen },
-      { givenPrompts, encodePrompts, viewsOf, wordOf },
+      { givenPrompts, encodePrompts, viewsOf, withDecoders, wordOf },
       facts,
       analysis,
       metrics,
@@ -59,7 +60,9 @@ export const dla = command({
     const chosen = await chooseModel(positionals[0]!, values.at, place)
     const model = await openChosen(chosen, values, call)
     try {
-      const prompts = encodePrompts(model, given, values.bos)
+      const prompts = withDecoders(model, encodePrompts(model, given, values.bos), values)
+      // Of a decoder that reads a text, the parts are those of its own rows.
+      const rowsOf = prompts.map(({ ids: own, decoder }) => decoder?.ids ?? own)
       const { dVocab } = model.spec
       const ids = (token: string | number) =>
         metrics.resolveMetric({ kind: 'logit', answer: token }, [[0]], dVocab, model.tokenizer).answer!
@@ -72,13 +75,16 @@ export const dla = command({
         signal,
       }
       const results: Dla[] = []
-      for (const prompt of prompts)
-        results.push(await analysis.directLogitAttribution(model, prompt.ids, options))
+      for (const [i, prompt] of prompts.entries()) {
+        const stack = prompt.decoder ? await model.reading(prompt.ids) : model
+        results.push(await analysis.directLogitAttribution(stack, rowsOf[i]!, options))
+      }
       const { model: known, warnings } = await facts.modelFacts(model, chosen)
       if (out.json) {
         const items = results.map((result, i) => ({
-          ids: prompts[i]!.ids,
-          tokens: viewsOf(model, prompts[i]!.ids).map((view) => view.text),
+          ids: rowsOf[i]!,
+          ...(prompts[i]!.decoder ? { source_ids: prompts[i]!.ids } : {}),
+          tokens: viewsOf(model, rowsOf[i]!).map((view) => view.text),
           ...document(model, result, wordOf),
         }))
         out.document({
