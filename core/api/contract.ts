@@ -159,14 +159,16 @@ export interface SpecSummary {
   readonly encoder?: { readonly n_layers: number; readonly n_heads: number; readonly start: number }
 }
 
-/** POST /api/tokenize */
-export interface TokenizeRequest {
-  readonly model: string
-  readonly text: string
-  readonly bos: 'auto' | 'yes' | 'no'
-  /** Whether the spelling of a special token in the text is that token (the default) or plain characters. */
-  readonly specials?: 'tokens' | 'text'
-}
+/** POST /api/tokenize: the tokens of a text, or of ids as they are. */
+export type TokenizeRequest =
+  | {
+      readonly model: string
+      readonly text: string
+      readonly bos: 'auto' | 'yes' | 'no'
+      /** Whether the spelling of a special token in the text is that token (the default) or plain characters. */
+      readonly specials?: 'tokens' | 'text'
+    }
+  | { readonly model: string; readonly ids: readonly number[] }
 export interface Tokenized {
   readonly tokens: readonly TokenView[]
 }

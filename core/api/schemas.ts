@@ -44,12 +44,15 @@ export const prompt = z
   .refine((given) => (given.text === undefined) !== (given.ids === undefined), 'give either a text or ids')
 
 export const openBody = z.strictObject({ path: model })
-export const tokenizeBody = z.strictObject({
-  model,
-  text: z.string().max(4_000_000),
-  bos: z.enum(['auto', 'yes', 'no']),
-  specials: z.enum(['tokens', 'text']).optional(),
-})
+export const tokenizeBody = z.union([
+  z.strictObject({
+    model,
+    text: z.string().max(4_000_000),
+    bos: z.enum(['auto', 'yes', 'no']),
+    specials: z.enum(['tokens', 'text']).optional(),
+  }),
+  z.strictObject({ model, ids: z.array(z.int()).min(1).max(1_000_000) }),
+])
 export const mergesBody = z.strictObject({
   model,
   id: z

@@ -67,3 +67,28 @@ export function metricText(metric: Metric, name: (id: number) => string): string
   const against = metric.wrong === undefined ? '' : ` against ${token(metric.wrong)}`
   return `${label}${of}${against}${metric.pos === undefined ? '' : ` at ${metric.pos}`}`
 }
+
+/** The position that a metric was set to, of a prompt of `length` tokens; null where it is the one that it has unasked. */
+export function metricPosition({ kind, pos }: Metric, length: number): number | null {
+  if (pos === undefined) return null
+  const at = pos < 0 ? pos + length : pos
+  return needsAnswer(kind) && at === length - 1 ? null : at
+}
+
+/**
+ * Whether a stored metric is the one that is set. A stored token may be a text: then the chosen token has to be kept
+ * with that text.
+ */
+export function sameMetric(
+  stored: Metric,
+  set: Metric | null,
+  chosen: { readonly answer?: string | undefined; readonly wrong?: string | undefined },
+  length: number,
+): boolean {
+  if (!set || stored.kind !== set.kind) return false
+  if (metricPosition(stored, length) !== metricPosition(set, length)) return false
+  return (['answer', 'wrong'] as const).every((name) => {
+    const given = stored[name]
+    return typeof given === 'string' ? parseToken(chosen[name] ?? '')?.text === given : given === set[name]
+  })
+}

@@ -3,12 +3,19 @@
  * dialog and the prompt editor. Each ends in a selection; problems are thrown to whoever asked, and long work is a job.
  */
 import type { HeadScores } from '../../core/analysis/types.ts'
-import type { ExperimentSummary, OpenedModel, PromptInput, StoredRun } from '../../core/api/contract.ts'
+import type {
+  ExperimentDetail,
+  ExperimentSummary,
+  OpenedModel,
+  PromptInput,
+  StoredRun,
+} from '../../core/api/contract.ts'
 import { api } from '../api/client.ts'
 import { keepViewed } from '../api/edited-run.ts'
 import { runPrompt, scanModel } from '../api/jobs.ts'
 import { queryClient } from '../api/query-client.ts'
 import type { ActiveEdit } from './edits.ts'
+import { formatToken, metricPosition } from './metric.ts'
 import { rankHeads } from './rank.ts'
 import type { HeadId } from './selection.ts'
 import { getSelection, select } from './store.ts'
@@ -86,15 +93,56 @@ export async function openExperiment(summary: ExperimentSummary): Promise<void> 
   const model = await api.openModel(summary.model)
   const prompt = 'prompt' in request ? request.prompt : request.clean
   await runOn(model, prompt)
-  const corrupt = 'corrupt' in request ? request.corrupt.text : undefined
+  const [answer, wrong] = await Promise.all([
+    chosenToken(model, request.metric.answer, detail),
+    chosenToken(model, request.metric.wrong, detail),
+  ])
+  const pos = metricPosition(request.metric, detail.prompts[0]?.length ?? 0)
   select({
-    tab: kind === 'ablate' ? 'ablation' : 'patching',
+    tab: SWEEP_TABS[kind],
+    query: pos,
     tool: {
       ...getSelection().tool,
-      [kind === 'ablate' ? 'ablation' : kind]: String(summary.id),
-      ...(corrupt === undefined ? {} : { corrupt }),
+      metric: request.metric.kind === 'logit_diff' ? '' : request.metric.kind,
+      answer,
+      wrong,
+      at: pos === null ? '' : 'locked',
+      ...settingsOf(detail),
     },
   })
+}
+
+/** A token of a stored metric as the fields keep it; one that is a text keeps that text. Empty: none. */
+async function chosenToken(
+  model: OpenedModel,
+  given: number | string | undefined,
+  { prompts }: ExperimentDetail,
+): Promise<string> {
+  if (given === undefined) return ''
+  if (typeof given === 'number') {
+    const [known] = (await api.tokenize({ model: model.path, ids: [given] })).tokens
+    return formatToken(known ?? prompts.flat().find((view) => view.id === given) ?? { id: given, text: '' })
+  }
+  const { tokens } = await api.tokenize({ model: model.path, text: given, bos: 'no' })
+  return tokens.length === 1 ? formatToken({ id: tokens[0]!.id, text: given }) : ''
+}
+
+/** The tab of each kind of sweep. */
+const SWEEP_TABS = { ablate: 'ablation', patch: 'patching', path: 'paths', attribute: 'patching' } as const
+
+/** What the tab of a stored sweep has to be set to, so that it shows it: the corrupt prompt, and what was swept. */
+function settingsOf({ id, kind, request }: ExperimentDetail): Record<string, string> {
+  if (kind === 'ablate') return { ablation: String(id) }
+  const other = 'corrupt' in request ? request.corrupt : null
+  const corrupt = other?.text ?? (other?.ids ? `[${other.ids.join(', ')}]` : '')
+  if (kind !== 'path') return { corrupt, [kind]: String(id) }
+  return {
+    corrupt,
+    path: String(id),
+    mlps: request.mlps === 'freeze' ? 'freeze' : '',
+    edges: request.edges?.map(({ from, to }) => `${from}:${to}`).join(',') ?? '',
+    to: request.to?.[0] ?? 'logits',
+  }
 }
 
 /** Scores every head now, whatever it costs; the result replaces the scan that is shown. */

@@ -9,6 +9,7 @@ import { GenerateView } from './generate/generate-view.tsx'
 import { HeadsView } from './heads/heads-view.tsx'
 import { InductionView } from './induction/induction-view.tsx'
 import { PatchingView } from './patching/patching-view.tsx'
+import { PathsView } from './paths/paths-view.tsx'
 import { PatternView } from './pattern/pattern-view.tsx'
 import { RelationView } from './relation/relation-view.tsx'
 import { ResidualView } from './residual/residual-view.tsx'
@@ -30,6 +31,7 @@ export const VIEWS: readonly ViewTab[] = [
   { id: 'attribution', label: 'Attribution', view: AttributionView },
   { id: 'ablation', label: 'Ablation', view: AblationView },
   { id: 'patching', label: 'Patching', view: PatchingView },
+  { id: 'paths', label: 'Paths', view: PathsView },
   { id: 'weights', label: 'Weights', view: WeightsView },
   { id: 'series', label: 'Series', view: SeriesView },
   { id: 'compare', label: 'Compare', view: CompareView },

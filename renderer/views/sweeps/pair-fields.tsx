@@ -1,7 +1,7 @@
 /** Where the corrupt prompt is written, and both prompts token over token. In: a pair. Out: its text, changed. */
 import type { OpenedModel, RunDetail } from '../../../core/api/contract.ts'
 import { AlignedPrompts } from './aligned-prompts.tsx'
-import type { Pair } from './use-pair.ts'
+import { idsText, type Pair } from './use-pair.ts'
 
 interface Props {
   readonly model: OpenedModel
@@ -18,15 +18,24 @@ export function PairFields({ model, run, pair, failed }: Props) {
         <input
           className="input corrupt-input mono"
           aria-label="Corrupt prompt"
-          placeholder={`corrupt prompt: as many tokens as “${(run.text ?? '').slice(0, 40)}…”, one thing changed`}
+          placeholder={
+            model.tokenizer === null
+              ? `corrupt prompt: ${pair.clean.length} token ids, one of them changed`
+              : `corrupt prompt: as many tokens as “${(run.text ?? '').slice(0, 40)}…”, one thing changed`
+          }
           value={pair.text}
           spellCheck={false}
-          disabled={model.tokenizer === null}
           onChange={(event) => pair.setText(event.target.value)}
         />
-        {run.text !== null && pair.text === '' && (
-          <button type="button" className="button small" onClick={() => pair.setText(run.text!)}>
-            Copy the clean text
+        {pair.text === '' && (
+          <button
+            type="button"
+            className="button small"
+            onClick={() =>
+              pair.setText(run.text !== null && model.tokenizer ? run.text : idsText(pair.prompts.clean.ids))
+            }
+          >
+            Copy the clean {run.text !== null && model.tokenizer ? 'text' : 'ids'}
           </button>
         )}
       </div>

@@ -9,11 +9,12 @@ import type { TokenView } from '../../../core/checkpoint/types.ts'
 import type { Metric } from '../../../core/intervene/types.ts'
 import { api } from '../../api/client.ts'
 import { useTool } from '../../state/store.ts'
+import { parseIds } from '../tokens/parse-ids.ts'
 import { align } from './alignment.ts'
 import { useMetric, useMetricPosition } from './metric-fields.tsx'
 
 export interface Pair {
-  /** The corrupt prompt as it is written. */
+  /** The corrupt prompt as it is written: a text, or ids as `[5, 9, 2]`. */
   readonly text: string
   readonly setText: (next: string) => void
   readonly clean: readonly TokenView[]
@@ -36,14 +37,21 @@ export function usePair(model: OpenedModel, run: RunDetail): Pair {
   const [text, setText] = useTool<string>('corrupt', '')
   const asked = useDeferredValue(text)
   const bos = run.views[0]?.special ? 'yes' : 'no'
+  const given = idsIn(asked, model)
   const tokens = useQuery({
     queryKey: ['tokenize', model.path, asked, bos],
-    queryFn: ({ signal }) => api.tokenize({ model: model.path, text: asked, bos }, signal),
-    enabled: asked !== '' && model.tokenizer !== null,
+    queryFn: ({ signal }) =>
+      api.tokenize(
+        given ? { model: model.path, ids: given.ids } : { model: model.path, text: asked, bos },
+        signal,
+      ),
+    enabled: given ? given.problem === null && given.ids.length > 0 : asked !== '',
     retry: false,
   })
-  const corrupt = text === '' ? [] : (tokens.data?.tokens ?? [])
-  const { differing, problem } = align(run.views, corrupt)
+  const corrupt = text === '' || given?.problem ? [] : (tokens.data?.tokens ?? [])
+  const aligned = align(run.views, corrupt)
+  const { differing } = aligned
+  const problem = given?.problem ?? aligned.problem
   const ready = corrupt.length > 0 && problem === null
   const prompts = {
     clean: { ids: run.views.map((view) => view.id) },
@@ -79,4 +87,16 @@ export function usePair(model: OpenedModel, run: RunDetail): Pair {
     wrong,
     likely,
   }
+}
+
+/** A corrupt prompt as ids, `[5, 9, 2]`; without a tokenizer there is no other. */
+export function idsText(ids: readonly number[]): string {
+  return `[${ids.join(', ')}]`
+}
+
+// --- Internal helpers ---
+
+function idsIn(text: string, model: OpenedModel): { ids: number[]; problem: string | null } | null {
+  if (text === '' || (model.tokenizer !== null && !/^\s*\[[\d\s,]*\]\s*$/.test(text))) return null
+  return parseIds(text, model.spec.d_vocab)
 }

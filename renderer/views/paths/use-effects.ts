@@ -1,0 +1,87 @@
+/**
+ * What is known of the edges so far: cells of the stored measurements that fit the prompts, metric and MLP choice on
+ * screen, and those of the one that runs. In: what is asked now. Out: effects by edge, and what they come from.
+ */
+import { useQueries } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import type { ExperimentDetail, PathRequest } from '../../../core/api/contract.ts'
+import type { PathCell } from '../../../core/intervene/path.ts'
+import { api } from '../../api/client.ts'
+import { type LiveSweep, useLiveSweep } from '../../api/experiments.ts'
+import { sameMetric } from '../../state/metric.ts'
+import { edgeName } from './circuit.ts'
+
+/** What an effect depends on beside its edge. */
+export interface Asked {
+  readonly clean: readonly number[]
+  readonly corrupt: readonly number[]
+  readonly metric: PathRequest['metric'] | null
+  /** The tokens that were chosen, as the fields keep them. */
+  readonly chosen: { readonly answer?: string | undefined; readonly wrong?: string | undefined }
+  readonly mlps: 'freeze' | 'recompute'
+}
+
+export interface Effects {
+  readonly cells: ReadonlyMap<string, PathCell>
+  /** Metric of both prompts; null until something is measured. */
+  readonly ends: { readonly clean: number; readonly corrupt: number } | null
+  readonly live: LiveSweep<'path'> | undefined
+  /** Measurements that fit, and those that were asked for but were of something else. */
+  readonly fitting: readonly ExperimentDetail<'path'>[]
+  readonly others: number
+  readonly warnings: readonly string[]
+}
+
+export function useEffects(ids: readonly number[], asked: Asked): Effects {
+  const live = useLiveSweep('path')
+  const stored = useQueries({
+    queries: ids.map((id) => ({
+      queryKey: ['experiment', id],
+      queryFn: () => api.experiment(id),
+      retry: false,
+    })),
+  })
+  const details = stored
+    .map(({ data }) => data)
+    .filter((detail): detail is ExperimentDetail<'path'> => detail?.kind === 'path')
+  const key = JSON.stringify([asked, details.map(({ id, done }) => [id, done]), live?.cells.length])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the key says when any of them changes
+  return useMemo(() => {
+    const fitting = details.filter((detail) => fits(asked, detail.request, idsOf(detail)))
+    const cells = new Map<string, PathCell>()
+    const add = (more: readonly PathCell[]) => {
+      for (const cell of more) cells.set(edgeName(cell), cell)
+    }
+    for (const detail of fitting) add(detail.cellList)
+    const now = live && fits(asked, live.request, [live.request.clean.ids, live.request.corrupt.ids])
+    if (live && now) add(live.cells)
+    const result = fitting.findLast((detail) => detail.result)?.result
+    return {
+      cells,
+      ends: result ? { clean: result.clean, corrupt: result.corrupt } : null,
+      live: now ? live : undefined,
+      fitting,
+      others: details.length - fitting.length,
+      warnings: [...new Set(fitting.flatMap((detail) => detail.result?.warnings ?? []))],
+    }
+  }, [key])
+}
+
+// --- Internal helpers ---
+
+function idsOf(detail: ExperimentDetail<'path'>): readonly (readonly number[])[] {
+  return detail.prompts.map((views) => views.map((view) => view.id))
+}
+
+function fits(
+  asked: Asked,
+  request: PathRequest,
+  prompts: readonly (readonly number[] | undefined)[],
+): boolean {
+  return (
+    prompts[0]?.join() === asked.clean.join() &&
+    prompts[1]?.join() === asked.corrupt.join() &&
+    sameMetric(request.metric, asked.metric, asked.chosen, asked.clean.length) &&
+    (request.mlps ?? 'recompute') === asked.mlps
+  )
+}
