@@ -28,6 +28,7 @@ export {
   type LensOptions,
   logitLens,
 } from './analysis/lens.ts'
+export { type PatchedLens, patchedLens } from './analysis/patched-lens.ts'
 export {
   type HeadSummary,
   type PatternSummaries,
@@ -46,6 +47,7 @@ export {
 } from './analysis/residual-components.ts'
 export { type ContextShift, contextShift, type InContext } from './analysis/residual-context.ts'
 export {
+  borderHook,
   type ConvergenceResult,
   compoundConvergence,
   positionCosines,
@@ -59,7 +61,7 @@ export { SCORES } from './analysis/scores/index.ts'
 export type { AnyScore } from './analysis/scores/score.ts'
 export { findSpans, type SpanHead, type SpanItem, type SpanOptions, type Spans } from './analysis/spans.ts'
 export { FLOW, flow, type LayerPattern, ROLLOUT, rollout, type SummaryOptions } from './analysis/summaries.ts'
-export { TOKEN_CLASSES, tokenClass } from './analysis/token-classes.ts'
+export { TOKEN_CLASSES, type TokenChoice, tokenClass, tokensOf } from './analysis/token-classes.ts'
 export * from './analysis/types.ts'
 export {
   VALUE_WEIGHTED,

@@ -10,7 +10,7 @@ import { FLOW, flow, type LayerPattern, ROLLOUT, rollout } from './summaries.ts'
 
 export interface AttentionSummaryOptions {
   readonly kind: 'rollout' | 'flow'
-  /** Output position of the flow; negative counts from the end (default the last). */
+  /** Output position that is meant; negative counts from the end (default the last). */
   readonly pos?: number
   /** Leave position 0 out as a key and renormalise the rows. */
   readonly withoutFirst?: boolean
@@ -22,8 +22,8 @@ export interface AttentionSummary {
   /** What it is, and what it leaves out. */
   readonly definition: string
   readonly length: number
-  /** Output position of the flow; null for rollout, which has all. */
-  readonly pos: number | null
+  /** The output position, from 0: that of the flow; rollout has all. */
+  readonly pos: number
   /** Rollout: [query, key] row by row. Flow: one value per input position. */
   readonly values: readonly number[]
   readonly warnings: readonly string[]
@@ -46,7 +46,7 @@ export async function attentionSummary(
       `The prompt has ${length} tokens, and a flow of more than ${LONGEST_FLOW} takes minutes; choose a shorter prompt, or rollout.`,
     )
   const at = pos < 0 ? length + pos : pos
-  if (kind === 'flow' && !(Number.isInteger(pos) && at >= 0 && at < length))
+  if (!(Number.isInteger(pos) && at >= 0 && at < length))
     throw new HeadscopeError('bad-request', `Position ${pos} is outside of this prompt of ${length} tokens.`)
   const patterns: LayerPattern[] = []
   const run = await model.run(ids, {
@@ -65,7 +65,7 @@ export async function attentionSummary(
     kind,
     definition: kind === 'rollout' ? ROLLOUT : FLOW,
     length,
-    pos: kind === 'flow' ? at : null,
+    pos: at,
     values: [...values],
     warnings: run.warnings,
   }

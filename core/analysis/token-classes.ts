@@ -16,6 +16,24 @@ const CLASSES = {
 
 export const TOKEN_CLASSES = Object.keys(CLASSES) as (keyof typeof CLASSES)[]
 
+/** A class of tokens (one of TOKEN_CLASSES), words, or ids. */
+export type TokenChoice =
+  | { readonly class: string }
+  | { readonly words: readonly string[] }
+  | { readonly ids: readonly number[] }
+
+/** The ids of a choice. Throws as `tokenClass`, and `bad-request` for an id that no token has. */
+export function tokensOf(model: Pick<Model, 'tokenizer' | 'spec'>, choice: TokenChoice): Set<number> {
+  if (!('ids' in choice)) return tokenClass(model, 'class' in choice ? choice.class : choice.words)
+  const { dVocab } = model.spec
+  const wrong = choice.ids.find((id) => !Number.isInteger(id) || id < 0 || id >= dVocab)
+  if (wrong === undefined) return new Set(choice.ids)
+  throw new HeadscopeError(
+    'bad-request',
+    `${wrong} is not a token id of this model; give whole numbers from 0 to ${dVocab - 1}.`,
+  )
+}
+
 /**
  * Ids of a class: one of TOKEN_CLASSES, or the words of a list, each with and without a space in front, where that is
  * one token. Throws `bad-request` for a class that does not exist, or a list of which no word is one token.

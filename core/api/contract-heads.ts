@@ -2,6 +2,7 @@
 import type { CorpusHead } from '../analysis/corpus.ts'
 import type { RelationReport, RelationTemplate } from '../analysis/relation.ts'
 import type { Spans } from '../analysis/spans.ts'
+import type { TokenChoice } from '../analysis/token-classes.ts'
 import type { TokenView } from '../checkpoint/types.ts'
 import type { ComparedWeights, Comparison, Series } from '../compare/index.ts'
 import type { SpanEffect } from '../intervene/span-effect.ts'
@@ -38,11 +39,8 @@ export interface SpansReply extends Spans, Kept {
   readonly causal: readonly SpanEffect[] | null
 }
 
-/** A class of tokens (GET /api/heads/classes lists the names), a list of words, or ids. */
-export type TokenChoice =
-  | { readonly class: string }
-  | { readonly words: readonly string[] }
-  | { readonly ids: readonly number[] }
+/** GET /api/heads/classes lists the names of classes. */
+export type { TokenChoice } from '../analysis/token-classes.ts'
 
 /**
  * POST /api/jobs/corpus: the strongest examples of every head over many texts. With `store` the runs are kept, so that
@@ -95,6 +93,7 @@ export interface CompareRequest {
   readonly b: string
   readonly prompts: readonly PromptInput[]
   readonly scores?: readonly string[]
+  readonly length?: number
   readonly batch?: number
   readonly seed?: number
   readonly match?: boolean

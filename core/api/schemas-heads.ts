@@ -58,6 +58,7 @@ export const compareBody = z.strictObject({
   b: model,
   prompts,
   scores: names.optional(),
+  length: z.int().min(2).max(100_000).optional(),
   batch: z.int().min(1).max(10_000).optional(),
   seed: seed.optional(),
   match: z.boolean().optional(),

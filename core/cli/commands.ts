@@ -5,9 +5,11 @@ import { attribute } from './commands/attribute.ts'
 import { bench } from './commands/bench.ts'
 import { cache } from './commands/cache.ts'
 import { compare } from './commands/compare.ts'
+import { corpus } from './commands/corpus.ts'
 import { dla } from './commands/dla.ts'
 import { embed } from './commands/embed.ts'
 import { exportStored } from './commands/export.ts'
+import { flow } from './commands/flow.ts'
 import { generate } from './commands/generate.ts'
 import { importCapture } from './commands/import.ts'
 import { inspect } from './commands/inspect.ts'
@@ -15,6 +17,8 @@ import { lens } from './commands/lens.ts'
 import { merge } from './commands/merge.ts'
 import { patch } from './commands/patch.ts'
 import { path } from './commands/path.ts'
+import { relation } from './commands/relation.ts'
+import { rollout } from './commands/rollout.ts'
 import { run } from './commands/run.ts'
 import { scan } from './commands/scan.ts'
 import { serve } from './commands/serve.ts'
@@ -31,10 +35,14 @@ export const COMMANDS: readonly Command[] = [
   generate,
   scan,
   spans,
+  corpus,
+  relation,
   lens,
   dla,
   weights,
   embed,
+  rollout,
+  flow,
   compare,
   ablate,
   patch,

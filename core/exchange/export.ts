@@ -196,26 +196,30 @@ function scoreRows(heads: readonly HeadScores[]): (string | number | null)[][] {
   return [['layer', 'head', 'score', 'value', 'n', 'rows', 'low', 'high', 'why'], ...rows]
 }
 
-/** Cells of a sweep: their fields are columns. */
+/** Cells of an experiment: their fields are columns, those of objects inside (scores) as `difference.low`. */
 function cellRows(
   cells: readonly { readonly key: string; readonly value: unknown }[],
 ): (string | number | null)[][] {
-  const names = new Set<string>()
-  for (const { value } of cells)
-    if (value && typeof value === 'object' && !Array.isArray(value))
-      for (const name of Object.keys(value)) names.add(name)
-  const columns = [...names]
-  const shown = (value: unknown) =>
-    value === null || value === undefined
-      ? null
-      : typeof value === 'number' || typeof value === 'string'
-        ? value
-        : JSON.stringify(value)
-  const rows = cells.map(({ key, value }) => {
-    if (columns.length === 0) return [key, shown(value)]
-    return [key, ...columns.map((name) => shown((value as Record<string, unknown> | null)?.[name]))]
-  })
-  return [['key', ...(columns.length === 0 ? ['value'] : columns)], ...rows]
+  const flat = cells.map(({ key, value }) => ({ key, fields: fieldsOf(value) }))
+  const columns = [...new Set(flat.flatMap(({ fields }) => [...fields.keys()]))]
+  const rows = flat.map(({ key, fields }) => [key, ...columns.map((name) => shown(fields.get(name)))])
+  return [['key', ...columns], ...rows]
+}
+
+/** Lists stay lists; a cell that is a bare number is its `value`. */
+function fieldsOf(value: unknown): Map<string, unknown> {
+  const fields = new Map<string, unknown>()
+  const add = (name: string, one: unknown): void => {
+    if (!one || typeof one !== 'object' || Array.isArray(one)) fields.set(name || 'value', one)
+    else for (const [key, part] of Object.entries(one)) add(name ? `${name}.${key}` : key, part)
+  }
+  add('', value)
+  return fields
+}
+
+function shown(value: unknown): string | number | null {
+  if (value === null || value === undefined) return null
+  return typeof value === 'number' || typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 function writeText(file: string, text: string): void {

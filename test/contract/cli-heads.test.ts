@@ -89,6 +89,91 @@ describe('spans', () => {
   })
 })
 
+describe('corpus, relation, rollout and flow', () => {
+  const texts = ['--text', 'The king said no. The king said yes.', '--text', 'A cat, a dog, a <b>cow</b>.']
+
+  it('corpus: strongest edges of a kind of token, runs once, and a table of what is kept', async () => {
+    const store = join(folder, 'corpus.db')
+    const args = ['corpus', 'induction-2l', ...texts, '--key', 'punctuation', '--keep', '2', '--runs']
+    const found = await json(...args, '--store', store)
+    expect(found.heads).toHaveLength(16)
+    for (const { edges } of found.heads)
+      for (const { key_token, window, key, weight } of edges) {
+        expect(key_token).toMatch(/^[.,<>/·]+$|^\W+$/)
+        expect(found.windows[window].tokens[key]).toBe(key_token)
+        expect(weight).toBeGreaterThan(0)
+      }
+    expect(found.runs).toEqual([1, 2])
+    expect((await json(...args, '--store', store)).runs).toEqual([1, 2])
+    const { rows } = await json('sql', store, 'select text from prompt order by id')
+    expect(rows).toEqual([['The king said no. The king said yes.'], ['A cat, a dog, a <b>cow</b>.']])
+    const file = join(folder, 'corpus.csv')
+    await json('export', `experiment:${found.experiment}`, '--out', file, '--store', store)
+    expect(readFileSync(file, 'utf8').split('\r\n')).toHaveLength(18)
+    const wrong = await headscope('corpus', 'induction-2l', ...texts, '--query', 'zorblatted', '--no-store')
+    expect(wrong).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/None of "zorblatted" is one token/),
+    })
+  })
+
+  it('relation: the shipped sentences, a template, triples; a broken line is named', async () => {
+    const found = await json('relation', 'induction-2l', '--no-store')
+    expect(found).toMatchObject({
+      triples: 512,
+      experiment: null,
+      definitions: { relation: expect.stringMatching(/Holm/) },
+    })
+    expect(found.heads[0]).toMatchObject({ layer: 0, head: 0, p_holm: expect.any(Number) })
+    const template = join(folder, 'template.json')
+    writeFileSync(
+      template,
+      JSON.stringify({
+        template: 'A {distractor} dog and a {target} {query}',
+        slots: { distractor: ['big'], target: ['red', 'old'], query: ['house'] },
+      }),
+    )
+    expect((await json('relation', 'induction-2l', '--template', template, '--no-store')).triples).toBe(2)
+    const triples = join(folder, 'triples.jsonl')
+    writeFileSync(triples, '{"ids": [0, 5, 9, 7], "query": 3, "target": 2, "distractor": 1}\n{"ids": [0]}\n')
+    const wrong = await headscope('relation', 'induction-2l', '--triples', triples, '--no-store')
+    expect(wrong).toMatchObject({ code: 1, stderr: expect.stringMatching(/Line 2 has no position “query”/) })
+  })
+
+  it('rollout and flow say what they leave out, as text and as JSON', async () => {
+    const ids = ['--ids', '0,5,9,7,5']
+    const rollout = await json('rollout', 'induction-2l', ...ids)
+    expect(rollout.definitions.rollout).toMatch(/ignores values, MLPs, norms and signs/)
+    for (const row of rollout.items[0].rollout)
+      expect(row.reduce((a: number, b: number) => a + b)).toBeCloseTo(1, 5)
+    const flow = await json('flow', 'induction-2l', ...ids, '--pos', '-2', '--without-first')
+    expect(flow).toMatchObject({ without_first: true, items: [{ pos: 3 }] })
+    expect(flow.items[0].flow).toHaveLength(5)
+    expect(flow.items[0].flow[4]).toBe(0) // a later position
+    const shown = await headscope('flow', 'induction-2l', ...ids)
+    expect(shown.stdout).toMatch(/ignores values, MLPs, norms and signs/)
+    expect((await headscope('flow', 'induction-2l', ...ids, '--pos', '9')).code).toBe(1)
+  })
+
+  it('places are kept, and so are the heads that are ablated', async () => {
+    const store = join(folder, 'spans.db')
+    const found = await json(
+      'spans',
+      'induction-2l',
+      ...texts,
+      '--head',
+      'L1H7',
+      '--batch',
+      '5',
+      '--store',
+      store,
+    )
+    expect(found.causal).toMatchObject([{ layer: 1, head: 7 }])
+    const { rows } = await json('sql', store, 'select id, kind, name from experiment')
+    expect(rows).toEqual([[found.experiment, 'spans', 'induction in 2 texts']])
+  })
+})
+
 describe('compare', () => {
   const text = [
     '--text',

@@ -22,7 +22,7 @@ export type HeadAnalyses = Pick<
   | 'spanEffects'
   | 'headsOverCorpus'
   | 'windowsOf'
-  | 'tokenClass'
+  | 'tokensOf'
   | 'relationProbe'
   | 'relationTriples'
   | 'RELATION_EXAMPLE'
@@ -41,7 +41,7 @@ export interface HeadMethodDeps {
   readonly analyses: HeadAnalyses
   readonly models: ModelCache<Model>
   readonly version: string
-  readonly engine: Pick<Engine<Model>, 'summary' | 'provenance'>
+  readonly engine: Pick<Engine<Model>, 'summary'>
   readonly workspace: Pick<
     WorkspaceWrites,
     'storeRun' | 'storeScan' | 'latestScan' | 'cleanRuns' | 'experiments'
@@ -93,13 +93,13 @@ export function createHeadMethods({ analyses, models, version, engine, workspace
           windows.map(({ ids }) => ids),
           {
             ...(keep === undefined ? {} : { keep }),
-            ...(query ? { query: chosen(opened, query) } : {}),
-            ...(key ? { key: chosen(opened, key) } : {}),
+            ...(query ? { query: analyses.tokensOf(opened, query) } : {}),
+            ...(key ? { key: analyses.tokensOf(opened, key) } : {}),
             signal: call.signal,
             onProgress: call.progress,
           },
         )
-        const runs = store ? await storeWindows(opened, windows, { engine, workspace, call }) : []
+        const runs = store ? await storeWindows(opened, windows, { workspace, call }) : []
         const shown = new Set(heads.flatMap((head) => [...head.edges, ...head.texts].map((e) => e.prompt)))
         const tokens = windows.map(({ ids }: CorpusWindow, w) => (shown.has(w) ? view(opened, ids) : []))
         return kept('corpus', [opened], request, { heads, tokens, runs })
@@ -108,7 +108,7 @@ export function createHeadMethods({ analyses, models, version, engine, workspace
     /** Ids of a class of tokens, and the hash by which stored runs name this checkpoint. */
     tokenIds: ({ model, choices }: { model: string; choices: readonly T.TokenChoice[] }) =>
       models.use(model, async (opened) => ({
-        ids: choices.map((choice) => [...chosen(opened, choice)]),
+        ids: choices.map((choice) => [...analyses.tokensOf(opened, choice)]),
         hash: (await opened.contentHash()).hash,
       })),
 
@@ -135,7 +135,7 @@ export function createHeadMethods({ analyses, models, version, engine, workspace
     ): Promise<T.CompareReply> =>
       models.use(request.a, (a) =>
         models.use(request.b, async (b) => {
-          const { scores, batch, seed, match } = request
+          const { scores, length, batch, seed, match } = request
           const maps = request.weights ? analyses.invariantsOf(request.weights) : null
           // Without a tokenizer of its own B reads A's ids.
           const inA = await oneText(a, request.prompts)
@@ -144,6 +144,7 @@ export function createHeadMethods({ analyses, models, version, engine, workspace
           const pairs = inA.ids.map((ids, i) => ({ a: ids, b: inB.ids[i]! }))
           const comparison = await analyses.compare(inA.model, inB.model, pairs, {
             ...(scores ? { scores } : {}),
+            ...(length === undefined ? {} : { length }),
             ...(batch === undefined ? {} : { batch }),
             ...(seed === undefined ? {} : { seed }),
             ...(match === undefined ? {} : { match }),
@@ -234,11 +235,6 @@ export function createHeadMethods({ analyses, models, version, engine, workspace
         })
         return { definition, tokens: view(read, ids[0]!), values }
       }),
-  }
-
-  function chosen(model: Model, choice: T.TokenChoice): Set<number> {
-    if ('ids' in choice) return new Set(choice.ids)
-    return analyses.tokenClass(model, 'class' in choice ? choice.class : choice.words)
   }
 }
 

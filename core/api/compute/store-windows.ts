@@ -4,10 +4,10 @@
  */
 import type { Model } from '../../run/model.ts'
 import type { PromptInput } from '../contract.ts'
-import type { Engine } from './engine.ts'
+import { specSummary } from '../spec-summary.ts'
 import { view } from './prompt-input.ts'
 import type { Call } from './rpc.ts'
-import { storedCaptures } from './stored-run.ts'
+import { provenanceOf, storedCaptures } from './stored-run.ts'
 import type { WorkspaceWrites } from './workspace-writes.ts'
 
 export interface CorpusWindow {
@@ -35,17 +35,15 @@ export async function storeWindows(
   model: Model,
   windows: readonly CorpusWindow[],
   {
-    engine,
     workspace,
     call,
   }: {
-    readonly engine: Pick<Engine<Model>, 'summary' | 'provenance'>
     readonly workspace: Pick<WorkspaceWrites, 'storeRun' | 'cleanRuns'>
     readonly call: Pick<Call, 'signal' | 'progress'>
   },
 ): Promise<number[]> {
   const { signal } = call
-  const spec = engine.summary(model)
+  const spec = specSummary(model.spec)
   const capture = storedCaptures(spec, model.hooks)
   const { hash } = await model.contentHash()
   const known = new Map(workspace.cleanRuns(hash).map(({ run, ids }) => [ids.join(), run]))
@@ -54,7 +52,7 @@ export async function storeWindows(
   for (const [done, { ids, text }] of windows.entries()) {
     const key = ids.join()
     const plan = {
-      provenance: engine.provenance(model, capture, []),
+      provenance: provenanceOf(model, capture, []),
       spec,
       items: [{ ids, text, tokens: view(model, ids) }],
     }

@@ -12,10 +12,10 @@ import { headName } from '../../graph/hook-names.ts'
 import type { Model } from '../../run/model.ts'
 import { command, UsageError } from '../command.ts'
 import type { Chosen } from '../models.ts'
-import { ENGINE_OPTIONS, PROMPT_OPTIONS } from '../options.ts'
+import { ENGINE_OPTIONS, PROMPT_OPTIONS, STORE_OPTIONS } from '../options.ts'
 import type { Output } from '../output.ts'
 import { encodePrompts, givenPrompts, viewsOf } from '../prompts.ts'
-import { table } from '../table.ts'
+import { printable, table } from '../table.ts'
 
 /** Heads whose patterns a report shows, and tokens of the prompt that they are shown on. */
 const PICTURES = { heads: 4, tokens: 96 } as const
@@ -41,6 +41,7 @@ export const compare = command({
     match: { type: 'flag', help: 'match heads by behaviour, not by index' },
     weights: { type: 'text', value: 'ov,qk', help: 'compare these maps of the weights too' },
     report: { type: 'text', value: 'F.html', help: 'write a report: one file, offline' },
+    ...STORE_OPTIONS,
     ...ENGINE_OPTIONS,
   },
   takes: [1, 1000],
@@ -48,18 +49,24 @@ export const compare = command({
     const { values, positionals, place, out, signal } = call
     const given = givenPrompts(values, 'compare')
     if (values.report !== undefined) checkReport(values.report)
-    const [{ chooseModels, titleOf }, { openChosen }, { modelFacts }, core] = await Promise.all([
-      import('../models.ts'),
-      import('../runtime.ts'),
-      import('../model-facts.ts'),
-      import('../../compare/index.ts'),
-    ])
+    const [{ chooseModels, titleOf }, { openChosen }, { modelFacts }, core, { openWrites }, kept] =
+      await Promise.all([
+        import('../models.ts'),
+        import('../runtime.ts'),
+        import('../model-facts.ts'),
+        import('../../compare/index.ts'),
+        import('../store.ts'),
+        import('../keep-analysis.ts'),
+      ])
     const maps = values.weights === undefined ? null : core.invariantsOf(values.weights.split(','))
     const { models } = await chooseModels(positionals, undefined, place)
     if (models.length < 2) throw new UsageError('compare needs two models or more: compare A B PROMPTS')
     const [first, ...rest] = models as [Chosen, ...Chosen[]]
-    const a = await openChosen(first, values, call)
+    const store = await openWrites(values)
+    let a: Model | null = null
     try {
+      a = await openChosen(first, values, call)
+      const inA = a
       const factsA = await modelFacts(a, first)
       const promptsA = encodePrompts(a, given, values.bos)
       const results: Result[] = []
@@ -78,14 +85,26 @@ export const compare = command({
               onProgress: call.progress(label),
             })
             const facts = await modelFacts(b, chosen)
+            const tokens = comparison.prediction.prompts.map(({ ids }) => viewsOf(inA, ids))
             const inWeights = maps ? await core.compareWeights(a, b, maps, signal) : null
             const weights = inWeights?.heads ?? null
             const pictures =
               values.report === undefined
                 ? []
                 : await picturesOf(a, b, comparison, core.patternDifference, signal)
+            const request = {
+              ...{ a: a.path, b: b.path, prompts: kept.inputsOf(given, values.bos) },
+              ...optionsOf(values),
+              ...(maps ? { weights: maps } : {}),
+            }
+            const experiment = await kept.keep(store, 'compare', [a, b], request, {
+              ...comparison,
+              warnings: [...comparison.warnings, ...(inWeights?.why ? [inWeights.why] : [])],
+              ...{ a: titleOf(first, true), b: titleOf(chosen, true), tokens, weights, report: null },
+            })
             results.push({
               title: titleOf(chosen, true),
+              experiment,
               facts: facts.model,
               warnings: [
                 ...facts.warnings,
@@ -119,7 +138,7 @@ export const compare = command({
           comparisons: results.map(({ title, facts, comparison, pictures }) => ({
             b: { name: title, ...facts },
             comparison,
-            tokens: comparison.prediction.prompts.map(({ ids }) => viewsOf(a, ids)),
+            tokens: comparison.prediction.prompts.map(({ ids }) => viewsOf(inA, ids)),
             pictures,
           })),
         }
@@ -128,13 +147,17 @@ export const compare = command({
       if (out.json)
         out.document(documentOf(factsA.model, results, broken, warnings, core.WEIGHTS, values.report))
       else {
-        for (const result of results) report(out, titleOf(first, true), result)
+        for (const result of results) {
+          report(out, titleOf(first, true), result)
+          kept.sayKept(out, store, result.experiment)
+        }
         if (values.report !== undefined) out.line(out.style.dim(`Report in ${resolve(values.report)}`))
         out.warn(warnings)
       }
       return 0
     } finally {
-      await a.close()
+      await a?.close()
+      store?.writes.close()
     }
   },
 })
@@ -143,6 +166,8 @@ export const compare = command({
 
 interface Result {
   readonly title: string
+  /** Its number in the workspace; null with --no-store. */
+  readonly experiment: number | null
   readonly facts: { readonly path: string; readonly hash: string; readonly family: string }
   readonly warnings: readonly string[]
   readonly comparison: Comparison
@@ -204,7 +229,7 @@ function documentOf(
   weightsText: string,
   report: string | undefined,
 ) {
-  const one = ({ comparison, weights }: Result) => {
+  const one = ({ comparison, weights, experiment }: Result) => {
     const { identical, heads, moved, prediction, matches, vocabulary, sameShape } = comparison
     return {
       identical,
@@ -215,6 +240,7 @@ function documentOf(
       prediction,
       ...(matches ? { matches } : {}),
       ...(weights ? { weights } : {}),
+      experiment,
     }
   }
   const first = results[0]!
@@ -245,6 +271,7 @@ function report(out: Output, nameA: string, { title, comparison, weights }: Resu
     out.line(
       `predictions: KL(A‖B) ${kl.toFixed(4)} nats; same likeliest token at ${(100 * agreement!).toFixed(1)} % of ${positions} positions`,
     )
+  if (!comparison.vocabulary.same) out.line(differingTokens(comparison.vocabulary))
   if (heads.length > 0) {
     out.line()
     const scores = Object.keys(heads[0]!.deltas).slice(0, 4)
@@ -294,6 +321,15 @@ function report(out: Output, nameA: string, { title, comparison, weights }: Resu
         `${style.bold(headName(layer, head))} ${[part('OV', ov), part('QK', qk)].filter(Boolean).join('  ')}`,
       )
     }
-  out.line(style.dim('Deltas in brackets are within the noise of the sequences.'))
+  if (heads.length > 0) out.line(style.dim('Deltas in brackets are within the noise of the sequences.'))
   out.line()
+}
+
+/** Tokens that are named of those that differ. */
+const NAMED = 6
+
+function differingTokens({ different, examples, sizes }: Comparison['vocabulary']): string {
+  const text = (one: string | null) => (one === null ? 'none' : `‘${printable(one)}’`)
+  const first = examples.slice(0, NAMED).map(({ id, a, b }) => `#${id} ${text(a)} / ${text(b)}`)
+  return `vocabularies of ${sizes.join(' and ')} tokens: ${different} differ: ${first.join(', ')}${different > NAMED ? ' …' : ''}`
 }

@@ -5,9 +5,9 @@ import type { Score } from '../../analysis/types.ts'
 import { headName } from '../../graph/hook-names.ts'
 import type { SpanEffect } from '../../intervene/span-effect.ts'
 import { command, UsageError } from '../command.ts'
-import { ENGINE_OPTIONS, MODEL_OPTIONS, PROMPT_OPTIONS } from '../options.ts'
+import { DECODER_OPTIONS, ENGINE_OPTIONS, MODEL_OPTIONS, PROMPT_OPTIONS, STORE_OPTIONS } from '../options.ts'
 import type { Output } from '../output.ts'
-import { encodePrompts, givenPrompts, viewsOf, wordOf } from '../prompts.ts'
+import { encodePrompts, givenPrompts, viewsOf, withDecoders, wordOf } from '../prompts.ts'
 import { table } from '../table.ts'
 
 export const spans = command({
@@ -24,6 +24,7 @@ export const spans = command({
   options: {
     ...MODEL_OPTIONS,
     ...PROMPT_OPTIONS,
+    ...DECODER_OPTIONS,
     hit: {
       type: 'text',
       value: 'RULE',
@@ -34,8 +35,15 @@ export const spans = command({
     fewest: { type: 'whole', value: 'N', help: 'places below which a head has no rate (default 20)' },
     listed: { type: 'whole', value: 'N', help: 'places that are listed at most (default 2000)' },
     check: { type: 'flag', help: 'ablate the three best heads: loss on second occurrences and controls' },
+    head: {
+      type: 'text',
+      value: 'L1H3',
+      multiple: true,
+      help: 'ablate these heads instead; repeat for several',
+    },
     batch: { type: 'whole', value: 'N', help: 'sequences of the random-repeat score (default 16)' },
     seed: { type: 'whole', value: 'N', help: 'seed of the random repeats and intervals (default 1)' },
+    ...STORE_OPTIONS,
     ...ENGINE_OPTIONS,
   },
   takes: [1, 1],
@@ -44,37 +52,61 @@ export const spans = command({
     const given = givenPrompts(values, 'spans')
     for (const name of ['fewest', 'listed', 'batch'] as const)
       if (values[name] !== undefined && values[name] < 1) throw new UsageError(`--${name} must be 1 or more`)
-    const [{ chooseModel }, { openChosen }, { modelFacts, headline }] = await Promise.all([
-      import('../models.ts'),
-      import('../runtime.ts'),
-      import('../model-facts.ts'),
-    ])
+    const chosenHeads = values.head.map(headAt)
+    const [{ chooseModel }, { openChosen }, { modelFacts, headline }, { openWrites }, kept, { asOneText }] =
+      await Promise.all([
+        import('../models.ts'),
+        import('../runtime.ts'),
+        import('../model-facts.ts'),
+        import('../store.ts'),
+        import('../keep-analysis.ts'),
+        import('../../run/one-text.ts'),
+      ])
     const chosen = await chooseModel(positionals[0]!, values.at, place)
-    const model = await openChosen(chosen, values, call)
+    const store = await openWrites(values)
+    let model: Awaited<ReturnType<typeof openChosen>> | null = null
     try {
-      const prompts = encodePrompts(model, given, values.bos)
+      model = await openChosen(chosen, values, call)
+      const prompts = withDecoders(model, encodePrompts(model, given, values.bos), values)
+      const one = await asOneText(
+        model,
+        prompts.map(({ ids, decoder }) => ({ ids, ...(decoder ? { decoder: decoder.ids } : {}) })),
+      )
       const [{ findSpans }, { SPAN_EFFECT, spanEffects }] = await Promise.all([
         import('../../analysis/spans.ts'),
         import('../../intervene/span-effect.ts'),
       ])
       const { hit, threshold, fewest, listed, batch, seed } = values
-      const found = await findSpans(
-        model,
-        prompts.map(({ ids }) => ids),
-        {
-          ...(hit === undefined ? {} : { hit: hit as 'strongest' | 'weight' }),
-          ...(threshold === undefined ? {} : { threshold }),
-          ...(fewest === undefined ? {} : { fewest }),
-          ...(listed === undefined ? {} : { listed }),
-          ...(batch === undefined ? {} : { batch }),
-          ...(seed === undefined ? {} : { seed }),
-          signal,
-          onProgress: call.progress('spans'),
-        },
-      )
-      const effects = values.check
-        ? await spanEffects(model, found, { signal, onProgress: call.progress('ablating') })
+      const asked = {
+        ...(hit === undefined ? {} : { hit: hit as 'strongest' | 'weight' }),
+        ...(threshold === undefined ? {} : { threshold }),
+      }
+      const found = await findSpans(one.model, one.ids, {
+        ...asked,
+        ...(fewest === undefined ? {} : { fewest }),
+        ...(listed === undefined ? {} : { listed }),
+        ...(batch === undefined ? {} : { batch }),
+        ...(seed === undefined ? {} : { seed }),
+        signal,
+        onProgress: call.progress('spans'),
+      })
+      const heads = chosenHeads.length > 0 ? { heads: chosenHeads } : {}
+      const check = values.check || chosenHeads.length > 0
+      const effects = check
+        ? await spanEffects(one.model, found, { ...heads, signal, onProgress: call.progress('ablating') })
         : null
+      const request = {
+        ...{ model: model.path, prompts: kept.inputsOf(given, values.bos, values) },
+        ...asked,
+        ...(check ? { check } : {}),
+        ...heads,
+      }
+      const tokens = found.windows.map(({ ids }) => viewsOf(model!, ids))
+      const experiment = await kept.keep(store, 'spans', [model], request, {
+        ...found,
+        tokens,
+        causal: effects,
+      })
       const facts = await modelFacts(model, chosen)
       const warnings = [...new Set([...facts.warnings, ...found.warnings])]
       if (out.json) {
@@ -86,35 +118,45 @@ export const spans = command({
           settings,
           places,
           queries,
-          windows: windows.map(({ prompt, ids }) => ({
+          windows: windows.map(({ prompt, ids }, w) => ({
             prompt,
             ids,
-            tokens: viewsOf(model, ids).map(({ text }) => text),
+            tokens: tokens[w]!.map(({ text }) => text),
           })),
           items: found.items.map(({ token, ...item }) => ({
             ...item,
-            token: wordOf(model, token),
+            token: wordOf(model!, token),
             id: token,
           })),
           heads: found.heads,
           ...(effects ? { causal: effects } : {}),
+          experiment,
           warnings,
         })
         return 0
       }
       out.line(headline(model, chosen, values.at !== undefined, out.style))
-      const word = (window: number, pos: number) => wordOf(model, found.windows[window]!.ids[pos]!)
+      const word = (window: number, pos: number) => wordOf(model!, found.windows[window]!.ids[pos]!)
       report(out, found, word)
       if (effects) reportEffects(out, effects, SPAN_EFFECT)
+      kept.sayKept(out, store, experiment)
       out.warn(warnings)
       return 0
     } finally {
-      await model.close()
+      await model?.close()
+      store?.writes.close()
     }
   },
 })
 
 // --- Internal helpers ---
+
+/** L1H3 → {layer, head}. Throws UsageError. */
+function headAt(text: string): { layer: number; head: number } {
+  const match = /^L?(\d+)[H.](\d+)$/i.exec(text.trim())
+  if (match) return { layer: Number(match[1]), head: Number(match[2]) }
+  throw new UsageError(`--head is ${JSON.stringify(text)}, but names a head as L1H3`)
+}
 
 function report(out: Output, found: Spans, word: (window: number, pos: number) => string): void {
   const { style } = out

@@ -1,11 +1,12 @@
 /**
- * What a person types or drops for the relation probe, as a request. In: templates with lists of words, or JSONL of
- * triples. Out: the fields of a request. Pure. Throws an Error that names the line and the rule.
+ * What a person types for the relation probe, as a request. In: templates with lists of words. Out: the fields of a
+ * request. Pure. Throws an Error that names the line and the rule. Triples are read by the engine's own parser.
  */
 import type { RelationRequest } from '../../../core/api/contract.ts'
 
+export { parseTriples } from '../../../core/analysis/relation-input.ts'
+
 export type Template = NonNullable<RelationRequest['template']>
-export type Triples = NonNullable<RelationRequest['triples']>
 
 /** `texts`: one template a line. `slots`: lines such as `target: blue, red`. */
 export function parseTemplate(texts: string, slots: string): Template {
@@ -41,19 +42,6 @@ export function formatTexts({ template }: Template): string {
   return typeof template === 'string' ? template : template.join('\n')
 }
 
-/** Each line an object with "text" or "ids", and the positions "query", "target" and "distractor". */
-export function parseTriples(content: string): Triples {
-  const triples = content
-    .replace(/^\uFEFF/, '')
-    .split(/\r?\n/)
-    .flatMap((line, i) => (line.trim() === '' ? [] : [tripleOf(line, i + 1)]))
-  if (triples.length === 0)
-    throw new Error(
-      'There is no triple; give a line such as {"text": "…", "query": 9, "target": 8, "distractor": 3}.',
-    )
-  return triples
-}
-
 // --- Internal helpers ---
 
 function lines(text: string): string[] {
@@ -61,24 +49,4 @@ function lines(text: string): string[] {
     .split(/\r?\n/)
     .map((line) => line.trim())
     .filter((line) => line !== '')
-}
-
-function tripleOf(line: string, number: number): Triples[number] {
-  let value: Record<string, unknown> | null
-  try {
-    value = JSON.parse(line) as Record<string, unknown> | null
-  } catch {
-    throw new Error(`Line ${number} is not JSON; each line is one object.`)
-  }
-  const { text, ids } = value ?? {}
-  const place = (name: string): number => {
-    const at = value?.[name]
-    if (Number.isInteger(at)) return at as number
-    throw new Error(`Line ${number} has no position “${name}”; give the index of its token, a whole number.`)
-  }
-  const places = { query: place('query'), target: place('target'), distractor: place('distractor') }
-  if (typeof text === 'string' && text !== '') return { prompt: { text }, ...places }
-  if (Array.isArray(ids) && ids.length > 0 && ids.every((id) => Number.isInteger(id) && id >= 0))
-    return { prompt: { ids: ids as number[] }, ...places }
-  throw new Error(`Line ${number} has neither "text" nor "ids" (whole numbers); give one of them.`)
 }
