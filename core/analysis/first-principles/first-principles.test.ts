@@ -42,6 +42,9 @@ const CHECKPOINTS = [
   ['qwen3-qknorm-sharded', fixture('qwen3-qknorm-sharded')],
   ['bloom-alibi', fixture('bloom-alibi')],
   ['opt-postnorm-projected', variant('opt-postnorm-projected')],
+  ['the decoder of t5-gated-untied', join(ROOT, 'test', 'fixtures', 'encoder-decoder', 't5-gated-untied')],
+  ['the decoder of bart-scaled', join(ROOT, 'test', 'fixtures', 'encoder-decoder', 'bart-scaled')],
+  ['the decoder of marian-shared', join(ROOT, 'test', 'fixtures', 'encoder-decoder', 'marian-shared')],
 ] as const
 const IDS = [3, 17, 5, 9, 21, 5, 9, 4]
 const METRIC = { kind: 'logit_diff', answer: 6, wrong: 11 } as const
@@ -64,7 +67,8 @@ describe.each(CHECKPOINTS)('%s', (_, path) => {
   let model: Model
   const place = { layer: 1, head: 1 }
   beforeAll(async () => {
-    model = await openModel(path)
+    const opened = await openModel(path)
+    model = opened.spec.encoderDecoder ? await opened.reading([7, 3, 12, 9, 5]) : opened
   })
   afterAll(() => model.close())
 

@@ -5,9 +5,13 @@
 import { HeadscopeError } from '../../errors.ts'
 import { blockHook } from '../../graph/hook-names.ts'
 import { decoderOf, type LayerSpec } from '../../graph/model-spec.ts'
+import { RELATIVE_KEY, RELATIVE_QUERY } from '../../graph/relative-bias.ts'
 import type { Tensor } from '../../graph/tensor.ts'
+import { runSegment, type Variant } from '../../run/engine.ts'
 import type { Model } from '../../run/model.ts'
+import { asFloats } from '../../run/session.ts'
 import type { Edit } from '../../run/types.ts'
+import { withResults } from '../graph-values.ts'
 import { type HeadWeights, headWeights, requireOneStack } from '../head-weights.ts'
 
 export interface HeadPlace {
@@ -35,6 +39,8 @@ export interface HeadRun extends HeadPlace {
   readonly v: Rows
   readonly rotQ: Rows // the vectors that meet in the score
   readonly rotK: Rows
+  /** T5's bias by distance, which scores hold before the mask [query, key]; null where there is none. */
+  readonly distances: Rows | null
   readonly scores: Rows // [query, key], scaled, placed, capped, masked (-∞)
   readonly pattern: Rows // [query, key]
   readonly z: Rows // [pos, d_head], the weighted values
@@ -94,6 +100,7 @@ export async function headRun(
     v: headRows(get('attn.hook_v'), kvHead),
     rotQ: headRows(get('attn.hook_rot_q'), head),
     rotK: headRows(get('attn.hook_rot_k'), kvHead),
+    distances: await distancesOf(model, layer, head, ids.length),
     scores: squareOf(get('attn.hook_attn_scores'), head),
     pattern: squareOf(get('attn.hook_pattern'), head),
     z: headRows(get('attn.hook_z'), head),
@@ -172,6 +179,28 @@ export function products(queries: Rows, keys: Rows): Float64Array {
 }
 
 // --- Internal helpers ---
+
+/** The bias by distance of one head, as the block's own graph looks it up. */
+async function distancesOf(model: Model, layer: number, head: number, length: number): Promise<Rows | null> {
+  if (!decoderOf(model.spec).relative) return null
+  const variant: Variant = {
+    key: 'distances',
+    onPath: [],
+    transform: (graph) => {
+      const found = [...graph.axes].find(([, axes]) => axes.join() === 'one,head,query,key')
+      if (!found) throw new HeadscopeError('internal', 'This block has no bias by distance.')
+      return withResults(graph, { distances: found[0] })
+    },
+  }
+  const positions = { data: BigInt64Array.from({ length }, (_, i) => BigInt(i)), shape: [length] }
+  const feeds = new Map([
+    [RELATIVE_QUERY, positions],
+    [RELATIVE_KEY, positions],
+  ])
+  const outputs = await runSegment(model.engine(), layer, ['distances'], [], feeds, variant)
+  const { data, shape } = asFloats(outputs.get('distances')!)
+  return squareOf({ data, shape, axes: ['one', 'head', 'query', 'key'] }, head)
+}
 
 function gained({ data, rows, width }: Rows, norm: NonNullable<HeadWeights['norm']>): Rows {
   const out = new Float32Array(data.length)

@@ -28,6 +28,8 @@ export interface ScoreSteps {
   readonly placed: Float64Array
   /** Under the soft-cap; the same as `placed` without. */
   readonly capped: Float64Array
+  /** With the bias by distance (T5); the same as `capped` without. */
+  readonly biased: Float64Array
   readonly scores: Float64Array
 }
 
@@ -46,7 +48,9 @@ export function scoreSteps(spec: ModelSpec, run: HeadRun, changes: ScoreChanges 
   const placed = scaled.map((value, n) => value + slope * (n % length))
   const capped = softcap === null ? placed : placed.map((value) => softcap * Math.tanh(value / softcap))
   const shape = { causal: decoderOf(spec).causal, window }
-  const scores = capped.map((value, n) => {
+  const { distances } = run
+  const biased = distances ? capped.map((value, n) => value + distances.data[n]!) : capped
+  const scores = biased.map((value, n) => {
     const seen = changes.noMask || visible(shape, Math.floor(n / length), n % length, length)
     return seen ? value / temperature : Number.NEGATIVE_INFINITY
   })
@@ -64,7 +68,7 @@ export function scoreSteps(spec: ModelSpec, run: HeadRun, changes: ScoreChanges 
       throw new HeadscopeError('bad-request', `The score of query ${query} and key ${key} must be a number.`)
     scores[query * length + key] = score
   }
-  return { products: raw, scaled, placed, capped, scores }
+  return { products: raw, scaled, placed, capped, biased, scores }
 }
 
 /** exp(z_j / τ) / Σ exp(z_r / τ) of one row; τ = 0 puts all on the largest, ties to the lowest index. */

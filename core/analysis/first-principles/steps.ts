@@ -72,6 +72,9 @@ export function headSteps(spec: ModelSpec, run: HeadRun): Step[] {
     ...(layer.softcap === null
       ? []
       : [square('capped scores', `${layer.softcap} tanh(s / ${layer.softcap})`, scores.capped)]),
+    ...(run.distances
+      ? [square('biased scores', 's + bias of the distance', scores.biased, 'one number a head and distance')]
+      : []),
     square('masked scores', 's + M', run.scores.data, 'a hidden key has no score'),
     square('weights', 'α = softmax(s)', run.pattern.data),
     rows('weighted values', 'o_i = Σ_j α_ij v_j', 'd_head', run.z),
