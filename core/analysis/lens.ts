@@ -22,7 +22,8 @@ import { runPass, throwIfCancelled } from '../run/pass.ts'
 import { batchOf, checkBatch, checkTokenTypes, rightPad, sourceOf } from '../run/prompts.ts'
 import { stateInput } from '../run/segments.ts'
 import { asFloats, type Feed } from '../run/session.ts'
-import type { TopToken } from '../run/types.ts'
+import type { Edit, RunOptions, TopToken } from '../run/types.ts'
+import { borderHooks } from './residual-geometry.ts'
 
 export const LENS_DEFINITION =
   'The residual stream at a block border through everything that the model does after its last block, with the statistics of the final norm recomputed there. The last row is the model’s own output.'
@@ -41,6 +42,10 @@ export interface LensOptions {
   readonly tokenTypes?: readonly (readonly number[])[]
   /** The decoder's own texts, where the prompts are its encoder's; its layers are the rows then. */
   readonly decoderIds?: readonly (readonly number[])[]
+  /** The residuals are those of a run with these edits; an edited residual is seen at its own border. */
+  readonly edits?: readonly Edit[]
+  /** Reads stored captures for edits `from: {run}`. */
+  readonly openRun?: NonNullable<RunOptions['openRun']>
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: Progress) => void
   /** Takes full logits [batch, pos, d_vocab] of each wanted layer, every position, padding 0. */
@@ -98,23 +103,29 @@ export async function logitLens(
     )
   const cells = wantedCells(prompts, options.positions)
   const ids = rightPad(prompts)
-  const { borders } = await runPass(engine, {
-    ...sourceOf(batch),
-    ids,
-    lengths: prompts.map((row) => row.length),
-    tokenTypes: options.tokenTypes && rightPad(options.tokenTypes),
-    start: 0,
-    total: ids[0]!.length,
-    wanted: new Set(),
-    edits: [],
-    keepBorders: true,
-    signal: options.signal,
-  })
+  const cleanResiduals = async (): Promise<readonly Dense[]> => {
+    const { borders } = await runPass(engine, {
+      ...sourceOf(batch),
+      ids,
+      lengths: prompts.map((row) => row.length),
+      tokenTypes: options.tokenTypes && rightPad(options.tokenTypes),
+      start: 0,
+      total: ids[0]!.length,
+      wanted: new Set(),
+      edits: [],
+      keepBorders: true,
+      signal: options.signal,
+    })
+    return borders.map((state) => state!.get('resid')!)
+  }
+  const residuals = options.edits?.length
+    ? await editedResiduals(model, texts, options)
+    : await cleanResiduals()
   const started = performance.now()
   const done: LensLayer[] = []
   for (const layer of layers) {
     throwIfCancelled(options.signal)
-    const resid = borders[layer]!.get('resid')!
+    const resid = residuals[layer]!
     done.push({ layer, positions: await readCells(model, resid, prompts, cells, options) })
     if (options.onLogits) await options.onLogits(layer, await fullLogits(model, resid, prompts))
     const seconds = (performance.now() - started) / 1000
@@ -128,6 +139,28 @@ export async function logitLens(
 }
 
 // --- Internal helpers ---
+
+/** Residuals at every border of a run with edits, [batch, pos, d_model]: as captured, so after an edit of them. */
+async function editedResiduals(
+  model: Model,
+  texts: readonly (readonly number[])[],
+  { edits, openRun, decoderIds, tokenTypes, signal }: LensOptions,
+): Promise<readonly Dense[]> {
+  const names = borderHooks(model.spec)
+  const run = await model.run(
+    texts.map((ids) => [...ids]),
+    {
+      capture: names,
+      top: 0,
+      edits: edits ?? [],
+      ...(openRun ? { openRun } : {}),
+      ...(decoderIds ? { decoderIds } : {}),
+      ...(tokenTypes ? { tokenTypes } : {}),
+      ...(signal ? { signal } : {}),
+    },
+  )
+  return names.map((name) => run.get(name))
+}
 
 interface Place {
   readonly item: number

@@ -11,7 +11,7 @@ import type { Model } from '../run/model.ts'
 import { buildSegment } from '../run/segments.ts'
 import type { Edit } from '../run/types.ts'
 import { producerOf } from './graph-values.ts'
-import { norm } from './residual-geometry.ts'
+import { borderHook, norm } from './residual-geometry.ts'
 
 export interface Cell {
   readonly ids: readonly number[]
@@ -190,8 +190,7 @@ function crossWritten(
 }
 
 async function residualOf(model: Model, { ids, pos, border, edits }: Cell): Promise<Float32Array> {
-  const count = decoderOf(model.spec).layers.length
-  const hook = border < count ? blockHook(border, 'hook_resid_pre') : blockHook(count - 1, 'hook_resid_post')
+  const hook = borderHook(model.spec, border)
   const run = await model.run(ids, { capture: [hook], top: 0, ...(edits ? { edits } : {}) })
   return run.get(hook).data.slice(pos * model.spec.dModel, (pos + 1) * model.spec.dModel)
 }

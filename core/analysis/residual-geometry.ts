@@ -4,7 +4,7 @@
  */
 import { HeadscopeError } from '../errors.ts'
 import { blockHook } from '../graph/hook-names.ts'
-import { decoderOf, hookPrefix } from '../graph/model-spec.ts'
+import { decoderOf, hookPrefix, type ModelSpec } from '../graph/model-spec.ts'
 import type { Model } from '../run/model.ts'
 import type { Edit } from '../run/types.ts'
 
@@ -27,18 +27,30 @@ export async function residualStream(
   ids: readonly number[],
   options: ResidualOptions = {},
 ): Promise<ResidualStream> {
-  const count = decoderOf(model.spec).layers.length
-  const prefix = hookPrefix(model.spec)
-  const names = [
-    ...Array.from({ length: count }, (_, layer) => prefix + blockHook(layer, 'hook_resid_pre')),
-    prefix + blockHook(count - 1, 'hook_resid_post'),
-  ]
+  const names = borderHooks(model.spec)
   const run = await model.run(ids, { ...options, capture: names, top: 0 })
   return {
     ids: run.items[0]!.ids,
     dModel: model.spec.dModel,
     borders: names.map((name) => run.get(name).data),
   }
+}
+
+/** The hooks of the residual at every block border, 0 … layers. */
+export function borderHooks(spec: ModelSpec): string[] {
+  return Array.from({ length: decoderOf(spec).layers.length + 1 }, (_, border) => borderHook(spec, border))
+}
+
+/** The hook of the residual at a block border, 0 … layers. Throws `bad-request` for another. */
+export function borderHook(spec: ModelSpec, border: number): string {
+  const count = decoderOf(spec).layers.length
+  if (!Number.isInteger(border) || border < 0 || border > count)
+    throw new HeadscopeError(
+      'bad-request',
+      `There is no border ${border}: they are numbered 0 (before block 0) to ${count} (after the last block).`,
+    )
+  const local = border < count ? blockHook(border, 'hook_resid_pre') : blockHook(count - 1, 'hook_resid_post')
+  return hookPrefix(spec) + local
 }
 
 /** One residual. Throws `bad-request` for a border or position that is not there. */

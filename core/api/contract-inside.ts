@@ -37,6 +37,7 @@ export interface LensRequest {
   readonly layers?: readonly number[]
   readonly answer?: TokenGiven
   readonly top?: number
+  readonly edits?: readonly Edit[]
 }
 export interface LensReply extends Lens {
   readonly definition: string
@@ -77,6 +78,19 @@ export interface CellInput {
   readonly prompt: PromptInput
   readonly pos: number
   readonly border: number
+}
+
+/**
+ * POST /api/residual/patched: the lens of the prompt of `to` with its cell set to the residual of `from`. Reply:
+ * PatchedReply.
+ */
+export interface PatchedRequest extends Omit<LensRequest, 'prompt' | 'edits'> {
+  readonly from: CellInput
+  readonly to: CellInput
+}
+export interface PatchedReply extends LensReply {
+  /** |carried residual − the one that stood there|. */
+  readonly distance: number
 }
 
 /** POST /api/residual/change: who wrote the difference between two residuals. Reply: ChangeReply. */

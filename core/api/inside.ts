@@ -21,6 +21,10 @@ export function residualRoutes({ catalogue, compute }: ApiDeps) {
       const options = { signal: c.req.raw.signal }
       return c.json<T.LensReply>(await compute.call('lens', placed(c.req.valid('json')), options))
     })
+    .post('/patched', body<T.PatchedRequest>(schemas.patchedBody), async (c) => {
+      const options = { signal: c.req.raw.signal }
+      return c.json<T.PatchedReply>(await compute.call('patched', placed(c.req.valid('json')), options))
+    })
     .post('/dla', body<T.DlaRequest>(schemas.dlaBody), async (c) => {
       const options = { signal: c.req.raw.signal }
       return c.json<T.DlaReply>(await compute.call('dla', placed(c.req.valid('json')), options))

@@ -20,7 +20,9 @@ export const lensBody = z.strictObject({
   layers: z.array(index).max(10_000).optional(),
   answer: token.optional(),
   top: z.int().min(1).max(1000).optional(),
+  edits: z.array(edit).max(1000).optional(),
 })
+export const patchedBody = lensBody.omit({ prompt: true, edits: true }).extend({ from: cell, to: cell })
 export const dlaBody = z.strictObject({
   model,
   prompt,

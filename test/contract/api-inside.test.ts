@@ -31,6 +31,35 @@ test('lens', async () => {
   expect(cell!.top[0]!.id).toBe(predicted.base.top[0]!.token.id)
 })
 
+test('lens with edits, and with a residual carried from another prompt', async () => {
+  const { residual } = api.client.api
+  const edits = [{ hook: 'blocks.1.attn.hook_z', head: 3, op: 'zero' as const }]
+  const edited = await (await residual.lens.$post({ json: { model: MODEL, prompt, edits } })).json()
+  const predicted = await (
+    await api.client.api.predict.$post({ json: { model: MODEL, prompt, edits } })
+  ).json()
+  const last = edited.layers[2]!.positions[6]!
+  expect(last.top[0]!.id).toBe(predicted.edited.top[0]!.token.id)
+  expect(last.top[0]!.prob).toBeCloseTo(predicted.edited.top[0]!.prob!, 5)
+  const other = { ids: [0, 40, 41, 42, 40] }
+  const json = {
+    model: MODEL,
+    from: { prompt: other, pos: 4, border: 1 },
+    to: { prompt, pos: 2, border: 1 },
+    top: 3,
+  }
+  const reply = await (await residual.patched.$post({ json })).json()
+  expect(reply.tokens).toHaveLength(7)
+  expect(reply.distance).toBeGreaterThan(0)
+  const home = await (await residual.lens.$post({ json: { model: MODEL, prompt: other, top: 3 } })).json()
+  expect(reply.layers[1]!.positions[2]!.top).toEqual(home.layers[1]!.positions[4]!.top)
+  const wrong = { ...json, to: { prompt, pos: 2, border: 9 } }
+  expect(await errorOf(residual.patched.$post({ json: wrong }))).toMatchObject({
+    status: 400,
+    message: expect.stringMatching(/no border 9/),
+  })
+})
+
 test('attribution sums to the logit, by text or by id', async () => {
   const json = { model: MODEL, prompt, answer: 9, wrong: 7, sources: true } as const
   const reply = await (await api.client.api.residual.dla.$post({ json })).json()

@@ -7,12 +7,14 @@ import type * as T from '../contract.ts'
 import type { ModelCache } from './model-cache.ts'
 import { oneText, tokenOf, view, words } from './prompt-input.ts'
 import type { Call } from './rpc.ts'
+import type { WorkspaceWrites } from './workspace-writes.ts'
 
 /** The analyses as core/index.ts has them. */
 export type InsideAnalyses = Pick<
   typeof headscope,
   | 'logitLens'
   | 'LENS_DEFINITION'
+  | 'patchedLens'
   | 'directLogitAttribution'
   | 'DLA_DEFINITION'
   | 'residualStream'
@@ -32,10 +34,23 @@ type Model = headscope.Model
 export function createInsideMethods({
   analyses,
   models,
+  workspace,
 }: {
   analyses: InsideAnalyses
   models: ModelCache<Model>
+  workspace: Pick<WorkspaceWrites, 'openRun'>
 }) {
+  /** A lens with the words for its tokens. */
+  const worded = <L extends headscope.Lens>(opened: Model, ids: readonly number[], found: L) => ({
+    ...found,
+    definition: analyses.LENS_DEFINITION,
+    tokens: view(opened, ids),
+    words: words(
+      opened,
+      found.layers.flatMap(({ positions }) => positions.flatMap(({ top }) => top.map(({ id }) => id))),
+    ),
+  })
+
   return {
     lens: (
       { model, prompt, answer, ...rest }: T.LensRequest,
@@ -46,18 +61,27 @@ export function createInsideMethods({
         const found = await analyses.logitLens(read, [ids], {
           ...rest,
           ...(answer === undefined ? {} : { answer: tokenOf(opened, answer) }),
+          openRun: workspace.openRun,
           signal,
           onProgress: progress,
         })
-        const shown = found.layers.flatMap(({ positions }) =>
-          positions.flatMap(({ top }) => top.map(({ id }) => id)),
-        )
-        return {
-          ...found,
-          definition: analyses.LENS_DEFINITION,
-          tokens: view(opened, ids),
-          words: words(opened, shown),
-        }
+        return worded(opened, ids, found)
+      }),
+
+    patched: (
+      { model, from, to, answer, ...rest }: T.PatchedRequest,
+      { signal, progress }: Call,
+    ): Promise<T.PatchedReply> =>
+      models.use(model, async (opened) => {
+        const { model: read, ids } = await oneText(opened, [from.prompt, to.prompt])
+        const cell = ({ prompt: _, ...place }: T.CellInput, i: number) => ({ ids: ids[i]!, ...place })
+        const found = await analyses.patchedLens(read, cell(from, 0), cell(to, 1), {
+          ...rest,
+          ...(answer === undefined ? {} : { answer: tokenOf(opened, answer) }),
+          signal,
+          onProgress: progress,
+        })
+        return worded(opened, ids[1]!, found)
       }),
 
     dla: (

@@ -15,6 +15,7 @@ import { createInsideMethods } from './inside-methods.ts'
 import { intervene } from './intervene.ts'
 import { planLongRun } from './long-run.ts'
 import { createMethods, openModels } from './methods.ts'
+import { createNotebookMethods } from './notebook-methods.ts'
 import { type MethodTable, serveMethods } from './rpc.ts'
 import { provenanceOf } from './stored-run.ts'
 import { createValueMethods } from './value-methods.ts'
@@ -54,10 +55,11 @@ function methods({ storePath, ...options }: WorkerData): MethodTable {
     return {
       ...createMethods(engine, workspace, options, models),
       ...createHeadMethods({ analyses: headscope, models, version, engine, workspace }),
-      ...createInsideMethods({ analyses: headscope, models }),
+      ...createInsideMethods({ analyses: headscope, models, workspace }),
       ...createBenchMethods({ first: headscope.firstPrinciples, models }),
       ...createValueMethods({ analyses: headscope, models, workspace }),
       ...createVerifyMethods({ verify: headscope.verify, models }),
+      ...createNotebookMethods({ engine, models, store }),
       ...createExchangeMethods({ analyses: headscope, models, engine, store }),
     }
   } catch (error) {
