@@ -12,8 +12,8 @@ import { guarded } from './problem.ts'
 /** How long a writer waits for another one, in ms. Transactions are one capture long: milliseconds. */
 const BUSY_TIMEOUT = 10_000
 
-/** The log is copied into the file when it passes this many pages (64 MB), or when the store is idle. */
-const LOG_PAGES = 8192
+/** The log is copied into the file when it passes this many bytes, or when the store is idle. */
+const LOG_BYTES = 128 * 2 ** 20
 
 /** A workspace in a read-only folder is read into memory up to this size. */
 const LARGEST_IN_MEMORY = 2 ** 30
@@ -46,13 +46,11 @@ function connectWriting(path: string, maxBytes: number | undefined): Database.Da
     db.pragma('journal_mode = WAL')
     db.pragma('synchronous = NORMAL')
     db.pragma('foreign_keys = ON')
-    db.pragma(`wal_autocheckpoint = ${LOG_PAGES}`)
+    const pageSize = db.pragma('page_size', { simple: true }) as number
+    db.pragma(`wal_autocheckpoint = ${Math.floor(LOG_BYTES / pageSize)}`)
     if (checkVersion(db, path) < SCHEMA_VERSION) migrate(db, path)
     db.exec('BEGIN IMMEDIATE; ROLLBACK') // a file that cannot be written to is refused now, not after an hour of work
-    if (maxBytes !== undefined) {
-      const pageSize = db.pragma('page_size', { simple: true }) as number
-      db.pragma(`max_page_count = ${Math.max(1, Math.floor(maxBytes / pageSize))}`)
-    }
+    if (maxBytes !== undefined) db.pragma(`max_page_count = ${Math.max(1, Math.floor(maxBytes / pageSize))}`)
     return db
   } catch (error) {
     db.close()

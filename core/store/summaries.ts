@@ -1,7 +1,7 @@
 /**
  * Edges and thumbnails of one item, made in the pass that stores its patterns.
  * In: the float16 bits of one layer's heads, as they lie in the blob. Out: rows for edge_block and thumbnail.
- * Cost: about 2 ns per stored weight. Memory: 6 bytes per edge and 2 KB per head until the run is complete.
+ * Cost: about 1 ns per stored weight. Memory: 6 bytes per edge and 2 KB per head until the run is complete.
  */
 import { entriesOf, type PatternLayout, rowLength, rowStart } from './codec.ts'
 import { EDGE_WEIGHT, EdgeCollector, halfBits } from './edges.ts'
@@ -38,6 +38,7 @@ export function collectSummaries(queries: number, keys: number): Summaries {
   const columns = Math.min(keys, SIDE)
   const rowBins = binsOf(queries)
   const columnBins = binsOf(keys)
+  const columnEnds = Array.from({ length: columns }, (_, column) => columnBins.lastIndexOf(column) + 1)
 
   function look(bits: Int16Array, layout: PatternLayout, layer: number, firstHead: number, heads: number) {
     const size = entriesOf(layout)
@@ -53,24 +54,41 @@ export function collectSummaries(queries: number, keys: number): Summaries {
     return finite
   }
 
+  /** Place by place: the largest bits first, and a second look only where an edge or a weight out of range is. */
   function lookAtHead(bits: Int16Array, layout: PatternLayout, peaks: Int16Array): boolean {
     let finite = true
     let at = 0
     for (let q = 0; q < layout.queries; q++) {
       const row = rowBins[q]! * columns
-      const first = rowStart(layout, q)
-      const end = first + rowLength(layout, q)
-      for (let k = first; k < end; k++) {
-        const b = bits[at++]!
-        if (b >= EDGE_BITS) {
-          if (b <= LARGEST) edges.add(q, k, b)
-          else finite = false
-        } else if (b < 0 && b >= MINUS_INFINITY) finite = false
-        const place = row + columnBins[k]!
-        if (b > peaks[place]! && b <= LARGEST) peaks[place] = b
+      let k = rowStart(layout, q)
+      const rowEnd = k + rowLength(layout, q)
+      while (k < rowEnd) {
+        const column = columnBins[k]!
+        const end = Math.min(rowEnd, columnEnds[column]!)
+        const from = at
+        let peak = -1
+        let signs = 0
+        for (; k < end; k++) {
+          const b = bits[at++]!
+          const less = peak - b
+          peak -= less & (less >> 31) // the larger of both, without a branch that no processor can predict
+          signs |= b
+        }
+        if (signs < 0 || peak > LARGEST) finite = within(bits, from, at) && finite
+        if (peak >= EDGE_BITS) addEdges(bits, from, at, q, k)
+        const top = peak <= LARGEST ? peak : largestOf(bits, from, at)
+        if (top > peaks[row + column]!) peaks[row + column] = top
       }
     }
     return finite
+  }
+
+  /** The edges among weights from … to - 1 of row q; the last of them is key `end` - 1. */
+  function addEdges(bits: Int16Array, from: number, to: number, q: number, end: number): void {
+    for (let i = from; i < to; i++) {
+      const b = bits[i]!
+      if (b >= EDGE_BITS && b <= LARGEST) edges.add(q, end - (to - i), b)
+    }
   }
 
   function pack() {
@@ -79,4 +97,22 @@ export function collectSummaries(queries: number, keys: number): Summaries {
   }
 
   return { look, edges, rows, columns, pack }
+}
+
+// --- Internal helpers ---
+
+/** Whether all of these are finite. */
+function within(bits: Int16Array, from: number, to: number): boolean {
+  for (let i = from; i < to; i++) {
+    const b = bits[i]!
+    if (b > LARGEST || (b < 0 && b >= MINUS_INFINITY)) return false
+  }
+  return true
+}
+
+/** The largest finite weight's bits, or 0. */
+function largestOf(bits: Int16Array, from: number, to: number): number {
+  let largest = 0
+  for (let i = from; i < to; i++) if (bits[i]! > largest && bits[i]! <= LARGEST) largest = bits[i]!
+  return largest
 }
