@@ -1,7 +1,7 @@
 /**
- * One step of a head changed, and everything downstream run again: typed scores, a temperature, no mask, no √d_k. In:
- * changes. Out: the head's weights and output before and after, and what the model then says. Cost: two forwards of
- * one head, two predictions.
+ * Steps of a head changed, and everything downstream run again: numbers typed into any step, a temperature, no mask, no
+ * √d_k. In: changes. Out: the head before and after, every step of it, and what the model then says. Cost: two forwards
+ * and two predictions, and one forward more for each further step that is typed into.
  */
 import { HeadscopeError } from '../../errors.ts'
 import { blockHook } from '../../graph/hook-names.ts'
@@ -9,10 +9,26 @@ import type { Model } from '../../run/model.ts'
 import type { Edit, Prediction } from '../../run/types.ts'
 import { type HeadPlace, type HeadRun, headRun } from './head-run.ts'
 import { type ScoreChanges, scoreSteps } from './scores.ts'
+import { headSteps, type Step } from './steps.ts'
+import {
+  AFTER_SCORES,
+  BEFORE_SCORES,
+  cellEdit,
+  checkCells,
+  type TypedCell,
+  withScoreCells,
+} from './typed-cells.ts'
+
+export interface StepChanges extends Omit<ScoreChanges, 'onTheWay'> {
+  /** Numbers typed into steps. A key or value is its group's, a residual every head's. */
+  readonly cells?: readonly TypedCell[]
+}
 
 export interface StepEdit {
   readonly before: HeadRun
   readonly after: HeadRun
+  /** Every step of the changed head, as `headSteps` gives those of the unchanged one. */
+  readonly steps: readonly Step[]
   /** What the model says at every position, and the mean loss. */
   readonly predictions: {
     readonly before: readonly Prediction[]
@@ -29,29 +45,44 @@ export async function editStep(
   model: Model,
   ids: readonly number[],
   place: HeadPlace,
-  changes: ScoreChanges,
+  { cells = [], ...given }: StepChanges,
 ): Promise<StepEdit> {
   const before = await headRun(model, ids, place)
   const length = ids.length
-  if (changes.noMask && length * length * before.spec.nHeads * 4 > model.engine().scoreBudget)
+  if (given.noMask && length * length * before.spec.nHeads * 4 > model.engine().scoreBudget)
     throw new HeadscopeError(
       'bad-request',
       `A prompt of ${length} tokens runs in chunks of rows, which do not see later keys; use a shorter prompt to remove the mask.`,
     )
-  const { scores } = scoreSteps(model.spec, before, changes)
-  const edits: Edit[] = [
-    {
+  checkCells(cells, headSteps(model.spec, before))
+  const changes = withScoreCells(given, cells)
+  const edits: Edit[] = []
+  // What is typed into a step stands beside the numbers that the changes before it have left there.
+  const current = async () => (edits.length === 0 ? before : headRun(model, ids, place, { edits }))
+  const type = async (steps: typeof BEFORE_SCORES) => {
+    for (const step of steps) {
+      if (!cells.some((cell) => cell.step === step.name)) continue
+      const edit = cellEdit(step, cells, await current())
+      if (edit) edits.push(edit)
+    }
+  }
+  await type(BEFORE_SCORES)
+  if (changesScores(changes)) {
+    const { scores } = scoreSteps(model.spec, await current(), changes)
+    edits.push({
       hook: blockHook(place.layer, 'attn.hook_attn_scores'),
       head: place.head,
       op: 'set',
       from: { values: Float32Array.from(scores), shape: [1, 1, length, length] },
-    },
-  ]
+    })
+  }
+  await type(AFTER_SCORES)
   const after = await headRun(model, ids, place, { edits })
   const [base, edited] = [await model.run(ids), await model.run(ids, { edits })]
   return {
     before,
     after,
+    steps: headSteps(model.spec, after, changes),
     predictions: {
       before: base.items[0]!.positions,
       after: edited.items[0]!.positions,
@@ -67,4 +98,11 @@ export async function editStep(
       return Math.sqrt(sum)
     }),
   }
+}
+
+// --- Internal helpers ---
+
+function changesScores({ scale, noMask, temperature, typed, onTheWay }: ScoreChanges): boolean {
+  const typedAny = (typed?.length ?? 0) + (onTheWay?.length ?? 0) > 0
+  return scale !== undefined || noMask === true || temperature !== undefined || typedAny
 }

@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Model, openModel } from '../../run/model.ts'
+import type { Edit } from '../../run/types.ts'
 import { headMatrix, outputMatrix } from '../head-weights.ts'
 import { multiply, singularValues, transpose } from '../matrix.ts'
 import { addRows, rowsOf } from './gradients.ts'
@@ -298,6 +299,61 @@ describe.each(CHECKPOINTS)('%s', (_, path) => {
     await expect(nudge(model, IDS, place, { query: 2, key: 6 }, 0.1, METRIC)).rejects.toThrow('does not see')
   })
 
+  test('a number typed into any step stands there, and what follows is a run of its own', async () => {
+    const before = await headRun(model, IDS, place)
+    const steps = headSteps(model.spec, before)
+    const logitsOf = async (edits: Edit[]) =>
+      (await model.run(IDS, { capture: ['logits'], edits })).get('logits').data
+    for (const step of steps) {
+      if (step.name === 'normed' && !before.weights.norm) continue
+      const at = [5, Math.min(3, step.shape[1] - 1)] as const
+      const index = at[0] * step.shape[1] + at[1]
+      const value = step.name === 'weights' ? 0.9 : step.values[index]! + 0.75
+      const edit = await editStep(model, IDS, place, { cells: [cell(step.name, ...at, value)] })
+      const after = edit.steps.find(({ name }) => name === step.name)!
+      expect(after.values[index], step.name).toBeCloseTo(value, 4)
+      // What stands before it is as it was.
+      for (const [n, earlier] of steps.slice(0, steps.indexOf(step)).entries()) {
+        const numbers = (list: typeof earlier.values) => list.map((one) => one ?? 0)
+        expect(error(numbers(edit.steps[n]!.values), numbers(earlier.values)), earlier.name).toBeLessThan(
+          1e-5,
+        )
+      }
+      // The weighted values are those of the weights, unless they are what was typed into.
+      const { z, pattern, v } = edit.after
+      const typed = step.name === 'weighted values'
+      const own = multiply(
+        { rows: pattern.rows, cols: pattern.width, data: Float64Array.from(pattern.data) },
+        { rows: v.rows, cols: v.width, data: Float64Array.from(v.data) },
+      )
+      if (!typed) expect(error(own.data, z.data), step.name).toBeLessThan(1e-5)
+      // The same change of one number as a vector that is added.
+      const hook = {
+        residual: 'hook_resid_pre',
+        'attention adds': 'hook_attn_out',
+        'residual after': before.spec.parallel ? 'hook_resid_post' : 'hook_resid_mid',
+      }[step.name]
+      if (!hook) continue
+      const values = new Float32Array(step.shape[1])
+      values[at[1]] = 0.75
+      const added = await logitsOf([
+        { hook: `blocks.1.${hook}`, pos: 5, op: 'add', from: { values, shape: [values.length] } },
+      ])
+      const row = added.subarray(5 * model.spec.dVocab, 6 * model.spec.dVocab)
+      const [best] = edit.predictions.after[5]!.top
+      expect(best!.logit).toBeCloseTo(Math.max(...row), 3)
+    }
+    // Steps together: the later one stands beside what the earlier has made of its neighbours.
+    const both = await editStep(model, IDS, place, {
+      cells: [cell('residual', 4, 0, 2), cell('weighted values', 6, 1, -1), cell('weights', 6, 2, 0.5)],
+    })
+    const alone = await editStep(model, IDS, place, { cells: [cell('residual', 4, 0, 2)] })
+    expect(both.after.resid.data[4 * model.spec.dModel]).toBeCloseTo(2, 5)
+    expect(rowOf(both.after.pattern, 6)[2]).toBeCloseTo(0.5, 6)
+    expect(rowOf(both.after.z, 6)[1]).toBeCloseTo(-1, 5)
+    expect(error(rowOf(both.after.z, 5), rowOf(alone.after.z, 5))).toBeLessThan(1e-5)
+  })
+
   test('a step that is changed changes what follows, exactly', async () => {
     const same = await editStep(model, IDS, place, {})
     expect(Math.max(...same.moved)).toBeLessThan(1e-4 * Math.max(...same.before.z.data.map(Math.abs)))
@@ -320,8 +376,26 @@ describe.each(CHECKPOINTS)('%s', (_, path) => {
         ).toBeLessThan(1e-5)
     }
     await expect(editStep(model, IDS, place, { temperature: 0 })).rejects.toThrow('above 0')
+    await expect(editStep(model, IDS, place, { cells: [cell('no such', 0, 0, 1)] })).rejects.toThrow(
+      'has no step "no such"',
+    )
+    await expect(editStep(model, IDS, place, { cells: [cell('weights', 0, 8, 1)] })).rejects.toThrow(
+      'no cell 0, 8',
+    )
     await expect(editStep(model, IDS, { layer: 9, head: 0 }, {})).rejects.toThrow('no layer 9')
   })
+})
+
+test('scores typed on the way reach the finished ones through what follows', async () => {
+  const model = await openModel(fixture('gemma2-softcap'))
+  const place = { layer: 1, head: 1 }
+  const { softcap } = (await headRun(model, IDS, place)).spec
+  const edit = await editStep(model, IDS, place, { cells: [cell('scores', 5, 2, 3)], temperature: 2 })
+  const finished = edit.steps.find(({ name }) => name === 'masked scores')!.values[5 * IDS.length + 2]!
+  expect(finished).toBeCloseTo((softcap! * Math.tanh(3 / softcap!)) / 2, 5)
+  const capped = await editStep(model, IDS, place, { cells: [cell('capped scores', 5, 2, 1.5)] })
+  expect(capped.after.scores.data[5 * IDS.length + 2]).toBeCloseTo(1.5, 6)
+  await model.close()
 })
 
 test('GPT-3 comes out to the last digit', () => {
@@ -366,6 +440,10 @@ test('accounting of a real checkpoint is its own count', async () => {
   })
   await model.close()
 })
+
+function cell(step: string, row: number, column: number, value: number) {
+  return { step, row, column, value }
+}
 
 test('softmax with a temperature; 0 is the largest, ties to the lowest', () => {
   expect([...softmax([1, 3, 3], 0)]).toEqual([0, 1, 0])

@@ -18,6 +18,13 @@ export interface ScoreChanges {
   readonly temperature?: number
   /** Finished scores that were typed. */
   readonly typed?: readonly { readonly query: number; readonly key: number; readonly score: number }[]
+  /** Scores that were typed on the way; what follows is worked out from them. */
+  readonly onTheWay?: readonly {
+    readonly at: 'scaled' | 'placed' | 'capped' | 'biased'
+    readonly query: number
+    readonly key: number
+    readonly score: number
+  }[]
 }
 
 /** Steps from products to finished scores, each [query, key]; hidden pairs are -∞ in `scores`. */
@@ -37,37 +44,44 @@ export interface ScoreSteps {
 export function scoreSteps(spec: ModelSpec, run: HeadRun, changes: ScoreChanges = {}): ScoreSteps {
   const { scoreScale, alibi, softcap, window } = run.spec
   const length = run.ids.length
-  const { temperature = 1, typed = [] } = changes
+  const { temperature = 1, typed = [], onTheWay = [] } = changes
   if (!(temperature > 0) || !Number.isFinite(temperature))
     throw new HeadscopeError('bad-request', `The temperature ${temperature} must be a number above 0.`)
   const scale = changes.scale ?? scoreScale
   const raw = products(run.rotQ, run.rotK)
-  const scaled = raw.map((value) => value * scale)
+  const withTyped = (at: (typeof onTheWay)[number]['at'], values: Float64Array) => {
+    const own = onTheWay.filter((one) => one.at === at)
+    if (own.length === 0) return values
+    const changed = values.slice()
+    for (const { query, key, score } of own) changed[query * length + key] = score
+    return changed
+  }
+  for (const pair of [...typed, ...onTheWay]) checkPair(pair, length)
+  const scaled = withTyped(
+    'scaled',
+    raw.map((value) => value * scale),
+  )
   // Softmax sees differences only, so the position itself may stand for the distance.
   const slope = alibi ? alibi.slopes[run.head]! * alibi.scale : 0
-  const placed = scaled.map((value, n) => value + slope * (n % length))
-  const capped = softcap === null ? placed : placed.map((value) => softcap * Math.tanh(value / softcap))
+  const placed = withTyped(
+    'placed',
+    scaled.map((value, n) => value + slope * (n % length)),
+  )
+  const capped = withTyped(
+    'capped',
+    softcap === null ? placed : placed.map((value) => softcap * Math.tanh(value / softcap)),
+  )
   const shape = { causal: decoderOf(spec).causal, window }
   const { distances } = run
-  const biased = distances ? capped.map((value, n) => value + distances.data[n]!) : capped
+  const biased = withTyped(
+    'biased',
+    distances ? capped.map((value, n) => value + distances.data[n]!) : capped,
+  )
   const scores = biased.map((value, n) => {
     const seen = changes.noMask || visible(shape, Math.floor(n / length), n % length, length)
     return seen ? value / temperature : Number.NEGATIVE_INFINITY
   })
-  for (const { query, key, score } of typed) {
-    for (const [name, at] of [
-      ['query', query],
-      ['key', key],
-    ] as const)
-      if (!Number.isInteger(at) || at < 0 || at >= length)
-        throw new HeadscopeError(
-          'bad-request',
-          `There is no ${name} ${at}: the prompt has ${length} tokens, numbered from 0.`,
-        )
-    if (!Number.isFinite(score))
-      throw new HeadscopeError('bad-request', `The score of query ${query} and key ${key} must be a number.`)
-    scores[query * length + key] = score
-  }
+  for (const { query, key, score } of typed) scores[query * length + key] = score
   return { products: raw, scaled, placed, capped, biased, scores }
 }
 
@@ -84,4 +98,23 @@ export function softmax(row: ArrayLike<number>, temperature = 1): Float64Array {
   const raised = values.map((value) => Math.exp((value - most) / temperature))
   const sum = raised.reduce((a, b) => a + b, 0)
   return raised.map((value) => value / sum)
+}
+
+// --- Internal helpers ---
+
+function checkPair(
+  { query, key, score }: { readonly query: number; readonly key: number; readonly score: number },
+  length: number,
+): void {
+  for (const [name, at] of [
+    ['query', query],
+    ['key', key],
+  ] as const)
+    if (!Number.isInteger(at) || at < 0 || at >= length)
+      throw new HeadscopeError(
+        'bad-request',
+        `There is no ${name} ${at}: the prompt has ${length} tokens, numbered from 0.`,
+      )
+  if (!Number.isFinite(score))
+    throw new HeadscopeError('bad-request', `The score of query ${query} and key ${key} must be a number.`)
 }

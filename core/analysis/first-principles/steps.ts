@@ -5,7 +5,7 @@
  */
 import type { ModelSpec } from '../../graph/model-spec.ts'
 import type { HeadRun, Rows } from './head-run.ts'
-import { scoreSteps } from './scores.ts'
+import { type ScoreChanges, scoreSteps } from './scores.ts'
 
 export interface Step {
   readonly name: string
@@ -18,10 +18,10 @@ export interface Step {
   readonly note?: string
 }
 
-/** The steps of one head. */
-export function headSteps(spec: ModelSpec, run: HeadRun): Step[] {
+/** The steps of one head; `changes` are those with which its scores were made. */
+export function headSteps(spec: ModelSpec, run: HeadRun, changes: ScoreChanges = {}): Step[] {
   const { spec: layer, weights } = run
-  const scores = scoreSteps(spec, run)
+  const scores = scoreSteps(spec, run, changes)
   const length = run.ids.length
   const square = (name: string, formula: string, values: ArrayLike<number>, note?: string): Step => ({
     name,
