@@ -72,7 +72,7 @@ const SCENES: readonly Scene[] = [
       if (await score.count()) await score.click()
       await score.waitFor({ state: 'hidden', timeout: 60_000 })
       await page
-        .getByRole('button', { name: 'Stop after this one' })
+        .getByRole('button', { name: 'Cancel' })
         .waitFor({ state: 'hidden', timeout: 60_000 })
     },
   },

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import type { ScanReply } from '../../../core/api/contract.ts'
-import { changesOf, curvesOf, onsetOf, type Step, stepNumber } from './curves.ts'
+import { onsetOf } from '../../../core/compare/onset.ts'
+import { changesOf, curvesOf, onsetText, type Step, scoredOf, stepNumber, unlikeOf } from './curves.ts'
 
 const scan = (...values: (number | null)[]) =>
   ({
@@ -25,10 +26,23 @@ test('a step that is not scanned and a score that is undefined are gaps, not 0',
   ])
 })
 
-test('the onset is between two scanned steps', () => {
-  const curves = curvesOf(steps, 'induction')
-  expect(onsetOf(steps, curves, 0.5)).toEqual({ at: 3, after: 2 })
-  expect(onsetOf(steps, curves, 0.9)).toBeNull()
+test('the onset is between two scored steps, with what the interval allows', () => {
+  const onset = onsetOf(scoredOf(steps), 'induction', 0.5)
+  expect(onset).toMatchObject({ at: 'step32', after: 'step16', head: { layer: 0, head: 0 } })
+  expect(onsetText(onset)).toMatch(
+    /^the best head passes 0.5 between step16 and step32 \(L0H0 0\.7.*by its interval too$/,
+  )
+  const wide = { ...onset, earliest: 'step16', latest: null }
+  expect(onsetText(wide)).toMatch(/allows step16 to none of these steps$/)
+  expect(onsetText(onsetOf(scoredOf(steps), 'induction', 0.9))).toBe('no step has a head at 0.9 or above')
+})
+
+test('a step that was scored on other sequences is told from the others', () => {
+  const on = (batch: number): ScanReply =>
+    ({ ...scan(0.1), settings: { length: 48, batch, seed: 1, bos: true, scores: [] } }) as ScanReply
+  expect(
+    unlikeOf([step(0, on(32)), step(8, on(5)), step(9, null), step(16, on(32))]).map((s) => s.at),
+  ).toEqual(['step8'])
 })
 
 test('changes, the largest first', () => {

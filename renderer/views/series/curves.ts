@@ -1,10 +1,12 @@
 /**
- * Scores over the steps of a training series. In: a scan for each step (null: not scanned). Out: a curve for each head, when
- * the best head passes a threshold, and how much each head changed between two steps. Pure.
+ * Scores over the steps of a training series. In: a scan for each step (null: not scanned). Out: a curve for each head, what
+ * the onset says, and how much each head changed between two steps. Pure.
  */
 import type { HeadScores, Score } from '../../../core/analysis/types.ts'
 import type { ScanReply } from '../../../core/api/contract.ts'
-import type { HeadId } from '../../state/selection.ts'
+import type { Onset, ScoredStep } from '../../../core/compare/onset.ts'
+import { type HeadId, headName } from '../../state/selection.ts'
+import { scoreText } from '../../ui/score-text.ts'
 
 export interface Step {
   /** As the folder says it: `step512`. */
@@ -34,20 +36,42 @@ export function curvesOf(steps: readonly Step[], score: string): Curve[] {
   }))
 }
 
-/** The first scanned step at which the best head is at the threshold or above, and the scanned one before it. */
-export function onsetOf(
-  steps: readonly Step[],
-  curves: readonly Curve[],
-  threshold: number,
-): { readonly at: number; readonly after: number | null } | null {
-  let before: number | null = null
-  for (let i = 0; i < steps.length; i++) {
-    if (!steps[i]!.scan) continue
-    if (curves.some((curve) => (curve.values[i] ?? Number.NEGATIVE_INFINITY) >= threshold))
-      return { at: i, after: before }
-    before = i
+/** Steps that are scored, as the engine's own onset reads them. */
+export function scoredOf(steps: readonly Step[]): ScoredStep[] {
+  return steps.flatMap(({ at, step, scan }) =>
+    scan ? [{ at, step, heads: scan.heads, loss: scan.loss }] : [],
+  )
+}
+
+/** Steps that are scored on other sequences than most are: their values do not belong in one curve with the others. */
+export function unlikeOf(steps: readonly Step[]): Step[] {
+  const keyOf = ({ scan }: Step) => {
+    if (!scan) return null
+    const { length, batch, seed, bos } = scan.settings
+    return JSON.stringify([length, batch, seed, bos])
   }
-  return null
+  const counts = new Map<string, number>()
+  for (const step of steps) {
+    const key = keyOf(step)
+    if (key !== null) counts.set(key, (counts.get(key) ?? 0) + 1)
+  }
+  const usual = [...counts].sort((a, b) => b[1] - a[1])[0]?.[0]
+  return steps.filter((step) => step.scan && keyOf(step) !== usual)
+}
+
+/** When the best head passes the threshold, in words, with what its interval allows. */
+export function onsetText(onset: Onset): string {
+  const { threshold, at, after, head, value, earliest, latest, why } = onset
+  if (at === null || !head || !value) return why ?? ''
+  const between =
+    after === null
+      ? `is at ${threshold} or above from ${at} on`
+      : `passes ${threshold} between ${after} and ${at}`
+  const range =
+    earliest === latest
+      ? `, by its interval too`
+      : `; its interval allows ${earliest ?? 'no earlier step'} to ${latest ?? 'none of these steps'}`
+  return `the best head ${between} (${headName(head)} ${scoreText(value)})${range}`
 }
 
 export interface Change extends HeadId {

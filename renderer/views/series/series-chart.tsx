@@ -16,6 +16,8 @@ interface Drawn {
   readonly axis: 'log' | 'linear'
   readonly at: number
   readonly onset: number | null
+  /** First and last step that the interval of the best head allows for the onset. */
+  readonly range?: readonly [number, number] | null
   readonly label: string
 }
 
@@ -23,12 +25,12 @@ interface Props extends Drawn {
   readonly onMove: (index: number) => void
 }
 
-export function SeriesChart({ steps, curves, axis, at, onset, label, onMove }: Props) {
+export function SeriesChart({ steps, curves, axis, at, onset, range = null, label, onMove }: Props) {
   const theme = useTheme()
   const selected = useSelection((s) => s.head)
   const option = useMemo(
-    () => seriesOption({ steps, curves, axis, at, onset, label, selected }, chartColors(theme)),
-    [steps, curves, axis, at, onset, label, selected, theme],
+    () => seriesOption({ steps, curves, axis, at, onset, range, label, selected }, chartColors(theme)),
+    [steps, curves, axis, at, onset, range, label, selected, theme],
   )
   const pick = useCallback(
     (index: number, series: number) => {
@@ -49,7 +51,16 @@ export function SeriesChart({ steps, curves, axis, at, onset, label, onMove }: P
 
 /** The chart in given colours: on screen those of the theme, on paper the light ones. */
 export function seriesOption(
-  { steps, curves, axis, at, onset, label, selected }: Drawn & { readonly selected: HeadId | null },
+  {
+    steps,
+    curves,
+    axis,
+    at,
+    onset,
+    range = null,
+    label,
+    selected,
+  }: Drawn & { readonly selected: HeadId | null },
   c: ChartColors,
 ) {
   const positive = steps.map((s) => s.step).filter((step) => step > 0)
@@ -151,6 +162,15 @@ export function seriesOption(
         z: 1,
         lineStyle: { color: c.loss, width: 1.5, type: 'dotted' },
         markLine: { silent: true, symbol: 'none', label: { fontSize: 10 }, data: marks },
+        ...(range
+          ? {
+              markArea: {
+                silent: true,
+                itemStyle: { color: c.muted, opacity: 0.12 },
+                data: [[{ xAxis: x(range[0]) }, { xAxis: x(range[1]) }]],
+              },
+            }
+          : {}),
       },
     ],
   }

@@ -3,10 +3,11 @@
  * where they are not. Out: curves, the onset, a slider that moves the grid, the pattern and the prediction together.
  */
 import { useMutation, useQueries } from '@tanstack/react-query'
-import { useMemo, useState } from 'react'
+import { useMemo } from 'react'
 import type { LibraryModel, OpenedModel } from '../../../core/api/contract.ts'
+import { lossDropOf, onsetOf } from '../../../core/compare/onset.ts'
 import { api } from '../../api/client.ts'
-import { scanModel } from '../../api/jobs.ts'
+import { cancelWork, startWork, useShown } from '../../api/heads.ts'
 import { useLibrary, useModel, useRun } from '../../api/queries.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { chartFigure } from '../../charts/echart-figure.ts'
@@ -20,9 +21,10 @@ import { select, useSelection, useTool } from '../../state/store.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
 import { Choice } from '../../ui/select.tsx'
+import { KeptLine } from '../corpus/kept-line.tsx'
 import { PatternPanel } from '../pattern/pattern-panel.tsx'
 import { ChangeTable } from './change-table.tsx'
-import { curvesOf, onsetOf, type Step, stepNumber } from './curves.ts'
+import { curvesOf, onsetText, type Step, scoredOf, stepNumber, unlikeOf } from './curves.ts'
 import { SeriesChart, seriesOption } from './series-chart.tsx'
 import { StepSlider } from './step-slider.tsx'
 
@@ -69,30 +71,37 @@ function Series({
     combine: (results) => ({
       found: results.map((q) => q.data ?? null),
       pending: results.some((q) => q.isPending),
+      // A member that cannot be opened is named, and the others go on.
+      broken: results.flatMap((q, i) => (q.error ? [{ at: members[i]!.at, problem: q.error.message }] : [])),
     }),
   })
-  const [stop, setStop] = useState<AbortController | null>(null)
   const { found } = scans
   const steps = useMemo(
     () =>
       members.map(({ at, path }, i): Step => ({ at, path, step: stepNumber(at, i), scan: found[i] ?? null })),
     [members, found],
   )
-  const missing = steps.filter((s) => !s.scan)
-  const scanAll = useMutation({
-    mutationFn: async () => {
-      const stopping = new AbortController()
-      setStop(stopping)
-      for (const { path, at } of missing) {
-        if (stopping.signal.aborted) return
-        const reply = await scanModel({ model: path }, `${model.name} ${at}`)
-        queryClient.setQueryData(['scan', path], reply)
-      }
-    },
-    onSettled: () => setStop(null),
-  })
+  const broken = new Set(scans.broken.map((one) => one.at))
+  const unlike = unlikeOf(steps)
+  const missing = [...steps.filter((s) => !s.scan && !broken.has(s.at)), ...unlike]
+  const work = useShown('series', null)
+  const running = work?.state === 'running'
+  const scanAll = () =>
+    void startWork('series', { model: model.path }, `Scoring the steps of ${model.name}`, (cells) => {
+      for (const { path } of cells as readonly { path: string }[])
+        void queryClient.invalidateQueries({ queryKey: ['scan', path] })
+    })
   const curves = useMemo(() => curvesOf(steps, score), [steps, score])
-  const onset = onsetOf(steps, curves, THRESHOLD)
+  const scored = useMemo(() => scoredOf(steps), [steps])
+  const passed = useMemo(() => onsetOf(scored, score, THRESHOLD), [scored, score])
+  const drop = useMemo(() => lossDropOf(scored), [scored])
+  const indexOf = (name: string | null) => (name === null ? -1 : steps.findIndex((s) => s.at === name))
+  const onset = passed.at === null ? null : indexOf(passed.at)
+  const [earliest, latest] = [indexOf(passed.earliest), indexOf(passed.latest)]
+  const range = useMemo(
+    () => (earliest >= 0 && latest > earliest ? ([earliest, latest] as const) : null),
+    [earliest, latest],
+  )
   const names = Object.keys(steps.find((s) => s.scan)?.scan?.heads[0]?.scores ?? { [score]: null })
   const member = steps.findIndex((s) => s.path === model.path)
   const at = member < 0 ? steps.length - 1 : member // the series' own folder holds its last step
@@ -112,7 +121,7 @@ function Series({
     ofModel: true,
     facts: scanned ? [scanned.definitions[score] ?? '', scanLine(scanned.settings)] : [],
     body: () => {
-      const drawn = { steps, curves, axis, at, onset: onset?.at ?? null, label: scoreLabel(score) }
+      const drawn = { steps, curves, axis, at, onset, range, label: scoreLabel(score) }
       return chartFigure((c) => seriesOption({ ...drawn, selected: head }, c), 760, 420)
     },
     table: () => ({
@@ -163,18 +172,18 @@ function Series({
           onChange={setAxis}
         />
         <StepSlider steps={steps} at={at} busy={move.isPending} onMove={(i) => move.mutateAsync(i)} />
-        {missing.length > 0 && !reading && (
+        {(missing.length > 0 || running) && !reading && (
           <button
             type="button"
             className="button small primary"
-            onClick={() => (stop ? stop.abort() : scanAll.mutate())}
+            onClick={() => (running ? cancelWork('series') : scanAll())}
           >
-            {stop ? 'Stop after this one' : `Score ${missing.length} of ${steps.length} steps`}
+            {running ? 'Cancel' : `Score ${missing.length} of ${steps.length} steps`}
           </button>
         )}
-        {(scanAll.error ?? move.error) && (
+        {(work?.problem ?? move.error) && (
           <span className="problem" role="alert">
-            {(scanAll.error ?? move.error)!.message}
+            {work?.problem ?? move.error?.message}
           </span>
         )}
       </div>
@@ -182,16 +191,33 @@ function Series({
         <section className="series-chart" aria-label="Curves">
           <h3 className="pane-title">
             {scoreLabel(score)} of every head
-            <span>
-              {onset
-                ? `the best head is at ${THRESHOLD} or above from ${steps[onset.at]!.at} on${onset.after === null ? '' : `, not yet at ${steps[onset.after]!.at}`}`
-                : missing.length === steps.length
-                  ? ''
-                  : `no head is at ${THRESHOLD} or above at a scored step`}
-            </span>
-            {missing.length < steps.length && <FigureMenu figure={figure} name="the curves" />}
+            {scored.length > 0 && <FigureMenu figure={figure} name="the curves" />}
           </h3>
-          {missing.length === steps.length && !reading ? (
+          {scored.length > 0 && (
+            <p className="muted small-text series-onset">
+              {onsetText(passed)}
+              {drop && drop.nats > 0 && (
+                <>
+                  {' '}
+                  · loss on the second copy falls most from {drop.from} to {drop.to}: {drop.nats.toFixed(2)}{' '}
+                  nats
+                </>
+              )}
+            </p>
+          )}
+          {work?.reply && <KeptLine id={work.reply.experiment} model={null} />}
+          {scans.broken.map(({ at: name, problem }) => (
+            <p key={name} className="warning small-text">
+              {name} is left out: {problem}
+            </p>
+          ))}
+          {unlike.length > 0 && (
+            <p className="warning small-text">
+              {unlike.map((s) => s.at).join(', ')} {unlike.length === 1 ? 'was' : 'were'} scored on other
+              random tokens than the rest; score again to compare.
+            </p>
+          )}
+          {scored.length === 0 && !reading ? (
             <Empty title="No step is scored yet">
               <p>
                 Scores the heads of each checkpoint on the same repeated random tokens; the curves fill in.
@@ -203,7 +229,8 @@ function Series({
               curves={curves}
               axis={axis}
               at={at}
-              onset={onset?.at ?? null}
+              onset={onset}
+              range={range}
               label={scoreLabel(score)}
               onMove={(i) => move.mutate(i)}
             />
