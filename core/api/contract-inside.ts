@@ -7,13 +7,13 @@ import type {
   AttentionMemory,
   BasisCheck,
   Nudge,
-  ScoreChanges,
   ScoreReach,
   Sharpness,
   SharpnessPoint,
   SourceContribution,
   Spectrum,
   Step,
+  StepChanges,
 } from '../analysis/first-principles/index.ts'
 import type { Lens } from '../analysis/lens.ts'
 import type { Change } from '../analysis/residual-components.ts'
@@ -214,16 +214,18 @@ export interface BenchReply {
   readonly loss: number | null
 }
 
-/** POST /api/bench/edit: one step changed, everything downstream run again. */
-export interface BenchEditRequest extends HeadInput, Pick<ScoreChanges, 'noMask' | 'temperature' | 'typed'> {
+/** POST /api/bench/edit: steps changed, everything downstream run again. `cells` are numbers typed into any step. */
+export interface BenchEditRequest
+  extends HeadInput,
+    Pick<StepChanges, 'noMask' | 'temperature' | 'typed' | 'cells'> {
   /** Drop the score scale (√d_k): q · k as it is. */
   readonly noScale?: boolean
 }
 export interface BenchEditReply {
   readonly tokens: readonly TokenView[]
-  readonly scores: { readonly before: GridReply; readonly after: GridReply }
+  /** Every step of the changed head, in the order of `BenchReply.steps`. */
+  readonly steps: readonly Step[]
   readonly pattern: { readonly before: GridReply; readonly after: GridReply }
-  readonly output: { readonly before: GridReply; readonly after: GridReply }
   readonly moved: readonly number[]
   readonly predictions: { readonly before: readonly Prediction[]; readonly after: readonly Prediction[] }
   readonly loss: { readonly before: number | null; readonly after: number | null }

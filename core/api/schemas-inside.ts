@@ -76,6 +76,10 @@ export const benchEditBody = z.strictObject({
     .array(z.strictObject({ query: index, key: index, score: z.number() }))
     .max(10_000)
     .optional(),
+  cells: z
+    .array(z.strictObject({ step: z.string().max(100), row: index, column: index, value: z.number() }))
+    .max(10_000)
+    .optional(),
 })
 export const basisBody = z.strictObject({ ...head, seed: z.int().min(0).max(0xffffffff).optional() })
 export const headGradientsBody = z.strictObject({ ...head, metric, parameters: z.boolean().optional() })

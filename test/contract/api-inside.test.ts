@@ -134,7 +134,14 @@ test('the bench: a head, a changed step, a basis, gradients, a nudge', async () 
   ).json()
   expect(edited.pattern.after.values[6 * 7 + 1]).toBeGreaterThan(0.99)
   expect(edited.moved[3]).toBeLessThan(1e-4)
-  expect(edited.scores.before.values[1]).toBeNull()
+  expect(edited.steps.map(({ name }) => name)).toEqual(head.steps.map(({ name }) => name))
+  expect(edited.steps.find(({ name }) => name === 'masked scores')!.values[1]).toBeNull()
+  const cells = [{ step: 'weighted values', row: 6, column: 2, value: 4 }]
+  const typed = await (await bench.edit.$post({ json: { ...place, cells } })).json()
+  const values = typed.steps.find(({ name }) => name === 'weighted values')!
+  expect(values.values[6 * values.shape[1] + 2]).toBeCloseTo(4, 6)
+  expect(typed.predictions.after[6]).not.toEqual(typed.predictions.before[6])
+  expect(typed.predictions.after[5]).toEqual(typed.predictions.before[5])
 
   const basis = await (await bench.basis.$post({ json: place })).json()
   expect(basis.vectors).toBeLessThan(1e-4)

@@ -7,7 +7,7 @@ import { decoderOf } from '../../graph/model-spec.ts'
 import type * as headscope from '../../index.ts'
 import type * as T from '../contract.ts'
 import type { ModelCache } from './model-cache.ts'
-import { idsOf, tokenOf, view, words } from './prompt-input.ts'
+import { oneText, tokenOf, view, words } from './prompt-input.ts'
 import type { Call } from './rpc.ts'
 
 type Model = headscope.Model
@@ -30,8 +30,8 @@ export function createBenchMethods({
       { model, prompt, answer, wrong, ...place }: T.BenchRequest,
       { signal }: Call,
     ): Promise<T.BenchReply> =>
-      models.use(model, async (opened) => {
-        const ids = benchIds(opened, prompt)
+      models.use(model, async (whole) => {
+        const { opened, ids } = await benchText(whole, prompt)
         const run = await first.headRun(opened, ids, place, { signal })
         const query = within(place.query ?? ids.length - 1, ids.length, 'query')
         const key = within(place.key ?? 0, ids.length, 'key')
@@ -71,27 +71,22 @@ export function createBenchMethods({
       noScale,
       ...changes
     }: T.BenchEditRequest): Promise<T.BenchEditReply> =>
-      models.use(model, async (opened) => {
-        const ids = benchIds(opened, prompt)
+      models.use(model, async (whole) => {
+        const { opened, ids } = await benchText(whole, prompt)
         const options = { ...changes, ...(noScale ? { scale: 1 } : {}) }
-        const { before, after, predictions, moved } = await first.editStep(
+        const { before, after, steps, predictions, moved } = await first.editStep(
           opened,
           ids,
           { layer, head },
           options,
         )
-        const both = (part: 'scores' | 'pattern' | 'z') => ({
-          before: grid(before[part]),
-          after: grid(after[part]),
-        })
         const shown = [...predictions.before, ...predictions.after].flatMap(({ top }) =>
           top.map(({ id }) => id),
         )
         return {
           tokens: view(opened, ids),
-          scores: both('scores'),
-          pattern: both('pattern'),
-          output: both('z'),
+          steps,
+          pattern: { before: grid(before.pattern), after: grid(after.pattern) },
           moved,
           predictions: { before: predictions.before, after: predictions.after },
           loss: { before: predictions.lossBefore, after: predictions.lossAfter },
@@ -100,8 +95,9 @@ export function createBenchMethods({
       }),
 
     benchBasis: ({ model, prompt, layer, head, seed }: T.BasisRequest): Promise<T.BasisReply> =>
-      models.use(model, async (opened) => {
-        const run = await first.headRun(opened, benchIds(opened, prompt), { layer, head })
+      models.use(model, async (whole) => {
+        const { opened, ids } = await benchText(whole, prompt)
+        const run = await first.headRun(opened, ids, { layer, head })
         const { b: _, ...check } = await first.basisCheck(opened, run, seed)
         return check
       }),
@@ -114,8 +110,8 @@ export function createBenchMethods({
       metric,
       parameters,
     }: T.HeadGradientsRequest): Promise<T.HeadGradientsReply> =>
-      models.use(model, async (opened) => {
-        const ids = benchIds(opened, prompt)
+      models.use(model, async (whole) => {
+        const { opened, ids } = await benchText(whole, prompt)
         const run = await first.headRun(opened, ids, { layer, head })
         const block = await first.blockGradients(opened, ids, layer, metric)
         const own = await first.headGradients(opened, block, head)
@@ -161,9 +157,10 @@ export function createBenchMethods({
       epsilon,
       metric,
     }: T.NudgeRequest): Promise<T.NudgeReply> =>
-      models.use(model, (opened) =>
-        first.nudge(opened, benchIds(opened, prompt), { layer, head }, { query, key }, epsilon, metric),
-      ),
+      models.use(model, async (whole) => {
+        const { opened, ids } = await benchText(whole, prompt)
+        return first.nudge(opened, ids, { layer, head }, { query, key }, epsilon, metric)
+      }),
 
     accounting: ({ model }: { model: string }): Promise<T.AccountingReply> =>
       models.use(model, (opened) => {
@@ -202,12 +199,14 @@ export function createBenchMethods({
 
 // --- Internal helpers ---
 
-function benchIds(model: Model, prompt: T.PromptInput): number[] {
-  const ids = idsOf(model, prompt)
-  if (ids.length <= LONGEST_BENCH) return ids
+/** The model and the ids whose heads are taken apart: of an encoder–decoder the decoder over the prompt's text. */
+async function benchText(model: Model, prompt: T.PromptInput): Promise<{ opened: Model; ids: number[] }> {
+  const { model: opened, ids } = await oneText(model, [prompt])
+  const [own] = ids
+  if (own!.length <= LONGEST_BENCH) return { opened, ids: [...own!] }
   throw new HeadscopeError(
     'bad-request',
-    `The prompt has ${ids.length} tokens, but a head is taken apart on ${LONGEST_BENCH} at most; choose a shorter prompt.`,
+    `The prompt has ${own!.length} tokens, but a head is taken apart on ${LONGEST_BENCH} at most; choose a shorter prompt.`,
   )
 }
 

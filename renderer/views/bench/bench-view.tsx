@@ -165,11 +165,17 @@ function Machine({ model, run, head, place, bench, changed, late, edit, problem,
         stages={stages}
         open={open}
         theme={theme}
-        changed={changed}
+        changed={edit !== null}
         onOpen={(index) => setName(stages[index]!.name)}
       />
       <div className="sweep-result bench-result">
-        <OpenStep stage={stages[open]!} bench={bench} place={place} lecture={layout === 'lecture'} />
+        <OpenStep
+          key={stages[open]!.name}
+          stage={stages[open]!}
+          bench={bench}
+          place={place}
+          lecture={layout === 'lecture'}
+        />
         <aside className="sweep-side bench-side">
           <Choice label="What is shown beside the step" value={panel} options={PANELS} onChange={setSide} />
           {problem && (
@@ -179,12 +185,12 @@ function Machine({ model, run, head, place, bench, changed, late, edit, problem,
           )}
           {panel === 'effect' &&
             (edit ? (
-              <Effect edit={edit} query={bench.query} />
+              <Effect edit={edit} steps={bench.steps} query={bench.query} />
             ) : (
               <p className="muted small-text">
                 {changed
                   ? 'Running the changed head…'
-                  : 'Type a score, move the temperature, drop the mask or √d_k: what the model then says stands here.'}
+                  : 'Click a number of any step and type another, move the temperature, drop the mask or √d_k: what every later step and the model then say stands here.'}
               </p>
             ))}
           {panel === 'sources' && <Sources bench={bench} answer={answer} />}

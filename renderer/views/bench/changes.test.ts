@@ -1,22 +1,30 @@
 import { describe, expect, it } from 'vitest'
-import { changesOf, formatTyped, parseTyped, withScore } from './changes.ts'
+import { changesOf, formatTyped, parseTyped, withCell } from './changes.ts'
 
 describe('changes of a head', () => {
   it('go to the address and back', () => {
     const typed = [
-      { query: 5, key: 3, score: 1.25 },
-      { query: 6, key: 0, score: -4e-7 },
+      { step: 'masked scores', row: 5, column: 3, value: 1.25 },
+      { step: 'masked scores', row: 6, column: 0, value: -4e-7 },
+      { step: 'weighted values', row: 2, column: 15, value: -4 },
     ]
+    expect(formatTyped(typed)).toBe('5.3=1.25 6.0=-4e-7 weighted_values:2.15=-4')
     expect(parseTyped(formatTyped(typed), 8)).toEqual(typed)
   })
 
-  it('leave out what is not a score of this prompt', () => {
-    expect(parseTyped('5.3=1 9.0=2 0.9=2 x 1.1=. 2.2', 8)).toEqual([{ query: 5, key: 3, score: 1 }])
+  it('leave out what is not a number of this prompt', () => {
+    expect(parseTyped('5.3=1 9.0=2 0.9=2 weights:1.9=1 query:9.0=1 x 1.1=. 2.2', 8)).toEqual([
+      { step: 'masked scores', row: 5, column: 3, value: 1 },
+    ])
   })
 
-  it('replace the score of a pair', () => {
-    const once = withScore([], { query: 1, key: 0, score: 2 })
-    expect(withScore(once, { query: 1, key: 0, score: 3 })).toEqual([{ query: 1, key: 0, score: 3 }])
+  it('replace the number of a cell, step by step', () => {
+    const cell = { step: 'weights', row: 1, column: 0 }
+    const once = withCell([{ ...cell, step: 'scores', value: 1 }], { ...cell, value: 2 })
+    expect(withCell(once, { ...cell, value: 3 })).toEqual([
+      { ...cell, step: 'scores', value: 1 },
+      { ...cell, value: 3 },
+    ])
   })
 
   it('are nothing when the head runs as it is', () => {

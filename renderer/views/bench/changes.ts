@@ -2,42 +2,59 @@
  * What is changed in the head on the bench, as tab settings in the address. In: texts. Out: a part of the request, or
  * nothing when nothing is changed. Pure.
  */
+import type { TypedCell } from '../../../core/analysis/first-principles/index.ts'
 import type { BenchEditRequest } from '../../../core/api/contract.ts'
 
-export type Changes = Pick<BenchEditRequest, 'noMask' | 'noScale' | 'temperature' | 'typed'>
-export type TypedScore = NonNullable<Changes['typed']>[number]
+export type Changes = Pick<BenchEditRequest, 'noMask' | 'noScale' | 'temperature' | 'cells'>
 
-/** `5.3=1.25 6.0=-4`: query, key, score; what is not one is left out. */
-export function parseTyped(text: string, length: number): TypedScore[] {
+/** The step whose numbers the score field types, and which the address does not name. */
+export const SCORES = 'masked scores'
+
+/** Steps whose rows and columns both are tokens. */
+const SQUARE = /scores$|^weights$/
+
+/**
+ * `5.3=1.25 weights:6.0=0.9 weighted_values:2.7=-4`: step (masked scores when it is not said), row, column, value; what
+ * is not one, or lies outside a text of `length` tokens, is left out.
+ */
+export function parseTyped(text: string, length: number): TypedCell[] {
   return text.split(' ').flatMap((part) => {
-    const match = /^(\d{1,6})\.(\d{1,6})=(-?[\d.]+(?:e-?\d+)?)$/i.exec(part)
-    const [query, key, score] = [Number(match?.[1]), Number(match?.[2]), Number(match?.[3])]
-    return match && query < length && key < length && Number.isFinite(score) ? [{ query, key, score }] : []
+    const match = /^(?:([a-z_]{1,40}):)?(\d{1,6})\.(\d{1,6})=(-?[\d.]+(?:e-?\d+)?)$/i.exec(part)
+    if (!match) return []
+    const step = match[1]?.replaceAll('_', ' ') ?? SCORES
+    const [row, column, value] = [Number(match[2]), Number(match[3]), Number(match[4])]
+    const inside = row < length && (!SQUARE.test(step) || column < length)
+    return inside && Number.isFinite(value) ? [{ step, row, column, value }] : []
   })
 }
 
-export function formatTyped(typed: readonly TypedScore[]): string {
-  return typed.map(({ query, key, score }) => `${query}.${key}=${score}`).join(' ')
+export function formatTyped(typed: readonly TypedCell[]): string {
+  return typed
+    .map(({ step, row, column, value }) => {
+      const name = step === SCORES ? '' : `${step.replaceAll(' ', '_')}:`
+      return `${name}${row}.${column}=${value}`
+    })
+    .join(' ')
 }
 
-/** One more typed score; the same pair again replaces it. */
-export function withScore(typed: readonly TypedScore[], score: TypedScore): TypedScore[] {
-  return [...withoutScore(typed, score), score]
+/** One more typed number; the same cell again replaces it. */
+export function withCell(typed: readonly TypedCell[], cell: TypedCell): TypedCell[] {
+  return [...withoutCell(typed, cell), cell]
 }
 
-export function withoutScore(typed: readonly TypedScore[], at: Omit<TypedScore, 'score'>): TypedScore[] {
-  return typed.filter(({ query, key }) => query !== at.query || key !== at.key)
+export function withoutCell(typed: readonly TypedCell[], at: Omit<TypedCell, 'value'>): TypedCell[] {
+  return typed.filter((one) => one.step !== at.step || one.row !== at.row || one.column !== at.column)
 }
 
 /** The changes that act, or null when the head runs as it is. */
 export function changesOf(tool: Readonly<Record<string, string>>, length: number): Changes | null {
   const temperature = Number(tool.bench_tau || 1)
-  const typed = parseTyped(tool.bench_typed ?? '', length)
+  const cells = parseTyped(tool.bench_typed ?? '', length)
   const changes: Changes = {
     ...(tool.bench_mask === 'off' ? { noMask: true } : {}),
     ...(tool.bench_scale === 'off' ? { noScale: true } : {}),
     ...(Number.isFinite(temperature) && temperature > 0 && temperature !== 1 ? { temperature } : {}),
-    ...(typed.length > 0 ? { typed } : {}),
+    ...(cells.length > 0 ? { cells } : {}),
   }
   return Object.keys(changes).length > 0 ? changes : null
 }

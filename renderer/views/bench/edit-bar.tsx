@@ -4,7 +4,7 @@ import type { GridReply } from '../../../core/api/contract.ts'
 import type { TokenView } from '../../../core/checkpoint/types.ts'
 import { preciseWeight } from '../../state/format.ts'
 import { select, setTool, useSelection, useTool } from '../../state/store.ts'
-import { formatTyped, parseTyped, withoutScore, withScore } from './changes.ts'
+import { formatTyped, parseTyped, SCORES, withCell, withoutCell } from './changes.ts'
 
 interface Props {
   readonly tokens: readonly TokenView[]
@@ -28,7 +28,10 @@ export function EditBar({ tokens, scores, query, keyAt }: Props) {
         label={`${query} ${tokens[query]?.text} → ${keyAt} ${tokens[keyAt]?.text}`}
         now={score}
         onType={(value) =>
-          change('bench_typed', formatTyped(withScore(typed, { query, key: keyAt, score: value })))
+          change(
+            'bench_typed',
+            formatTyped(withCell(typed, { step: SCORES, row: query, column: keyAt, value })),
+          )
         }
       />
       <label className="field">
@@ -64,19 +67,24 @@ export function EditBar({ tokens, scores, query, keyAt }: Props) {
         No √d_k
       </button>
       {typed.map((one) => (
-        <span key={`${one.query}.${one.key}`} className="bench-chip">
+        <span key={`${one.step} ${one.row}.${one.column}`} className="bench-chip">
           <button
             type="button"
             className="link"
-            onClick={() => select({ query: one.query, key: one.key, also: [] }, { replace: true })}
+            title={`Open the step ${one.step}`}
+            onClick={() => {
+              setTool('bench_step', one.step)
+              if (one.row < tokens.length) select({ query: one.row, also: [] }, { replace: true })
+            }}
           >
-            {one.query} → {one.key}: {one.score}
+            {one.step === SCORES ? `${one.row} → ${one.column}` : `${one.step} ${one.row}, ${one.column}`}:{' '}
+            {one.value}
           </button>
           <button
             type="button"
             className="bench-remove"
-            aria-label={`Take back the score of query ${one.query} and key ${one.key}`}
-            onClick={() => change('bench_typed', formatTyped(withoutScore(typed, one)))}
+            aria-label={`Take back ${one.step} ${one.row}, ${one.column}`}
+            onClick={() => change('bench_typed', formatTyped(withoutCell(typed, one)))}
           >
             ×
           </button>
@@ -99,7 +107,7 @@ export function EditBar({ tokens, scores, query, keyAt }: Props) {
 }
 
 /** A change brings its effect beside the step. */
-function change(name: string, value: string): void {
+export function change(name: string, value: string): void {
   setTool(name, value)
   setTool('bench_side', 'effect')
 }

@@ -1,17 +1,22 @@
 /** What the changes do: the prediction, the row of weights and the loss before and after, from an exact run of the model. */
+import type { Step } from '../../../core/analysis/first-principles/index.ts'
 import type { BenchEditReply } from '../../../core/api/contract.ts'
 import type { Prediction } from '../../../core/run/types.ts'
 import { preciseWeight } from '../../state/format.ts'
+import { setTool } from '../../state/store.ts'
+import { differs } from './stages.ts'
 
 interface Props {
   readonly edit: BenchEditReply
+  /** The steps of the unchanged head. */
+  readonly steps: readonly Step[]
   readonly query: number
 }
 
 const SHOWN = 5
 const KEYS = 12
 
-export function Effect({ edit, query }: Props) {
+export function Effect({ edit, steps, query }: Props) {
   const last = edit.tokens.length - 1
   const { loss } = edit
   return (
@@ -28,8 +33,55 @@ export function Effect({ edit, query }: Props) {
         <Fact name={`|Δo| at ${query}`}>{preciseWeight(edit.moved[query] ?? 0)}</Fact>
         <Fact name="largest |Δo|">{preciseWeight(Math.max(0, ...edit.moved))}</Fact>
       </dl>
+      <Reached edit={edit} steps={steps} query={query} />
     </>
   )
+}
+
+/** How far the changes move each step: at the chosen row, and anywhere. */
+function Reached({ edit, steps, query }: Props) {
+  const rows = steps.flatMap((step) => {
+    const after = edit.steps.find(({ name }) => name === step.name)
+    return after && differs(step, after) ? [{ name: step.name, ...movedBy(step, after, query) }] : []
+  })
+  if (rows.length === 0) return null
+  return (
+    <table className="data-table bench-table" aria-label="How far each step moves">
+      <thead>
+        <tr>
+          <th scope="col">step</th>
+          <th scope="col">largest |Δ| at {query}</th>
+          <th scope="col">anywhere</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={row.name}>
+            <th scope="row">
+              <button type="button" className="link" onClick={() => setTool('bench_step', row.name)}>
+                {row.name}
+              </button>
+            </th>
+            <td className="number">{preciseWeight(row.at)}</td>
+            <td className="number">{preciseWeight(row.most)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function movedBy(before: Step, after: Step, row: number): { at: number; most: number } {
+  const width = before.shape[1]
+  const moved = { at: 0, most: 0 }
+  before.values.forEach((value, n) => {
+    const other = after.values[n]
+    if (value === null || other === null || other === undefined) return
+    const size = Math.abs(other - value)
+    moved.most = Math.max(moved.most, size)
+    if (Math.floor(n / width) === row) moved.at = Math.max(moved.at, size)
+  })
+  return moved
 }
 
 export function Fact({ name, children }: { name: string; children: React.ReactNode }) {
@@ -74,7 +126,7 @@ function Said({ edit, pos }: { edit: BenchEditReply; pos: number }) {
 }
 
 /** Weights of one query before and after, the largest first. */
-function Row({ edit, query }: Props) {
+function Row({ edit, query }: Omit<Props, 'steps'>) {
   const width = edit.tokens.length
   const at = (grid: BenchEditReply['pattern']['before'], key: number) => grid.values[query * width + key] ?? 0
   const { before, after } = edit.pattern

@@ -12,6 +12,7 @@ import { difference, extent } from './matrix.ts'
 import { matrixBody } from './matrix-figure.ts'
 import { type Cell, MatrixGrid } from './matrix-grid.tsx'
 import { countsTokens, type Stage } from './stages.ts'
+import { TypeCell } from './type-cell.tsx'
 
 type Shown = 'before' | 'changed' | 'difference'
 
@@ -28,6 +29,7 @@ export function OpenStep({ stage, bench, place: head, lecture }: Props) {
   const theme = useTheme()
   const [shown, setShown] = useState<Shown>('changed')
   const [cell, setCell] = useState<Cell | null>(null)
+  const [picked, setPicked] = useState<Cell | null>(null)
   const over = useHover()
   const { after, before, axes } = stage
   const delta = useMemo(() => (after ? difference(after, before) : null), [after, before])
@@ -46,6 +48,7 @@ export function OpenStep({ stage, bench, place: head, lecture }: Props) {
     setHover(first, square ? second : null)
   }
   const pick = (at: Cell) => {
+    setPicked(at)
     const [first, second] = lecture ? [at.column, at.row] : [at.row, at.column]
     select({ query: first, key: square ? second : null, also: [] }, { replace: true })
   }
@@ -97,6 +100,16 @@ export function OpenStep({ stage, bench, place: head, lecture }: Props) {
         </span>
         <FigureMenu figure={figure} name="the step" />
       </div>
+      {picked && (
+        <TypeCell
+          key={`${picked.row} ${picked.column}`}
+          step={stage.name}
+          at={lecture ? { row: picked.column, column: picked.row } : picked}
+          label={`${label(axes[0], picked.row)} · ${label(axes[1], picked.column)}`}
+          now={grid.values[picked.row * grid.shape[1] + picked.column] ?? null}
+          length={bench.tokens.length}
+        />
+      )}
       <p className="bench-reading" role="status">
         {hovered ? (
           <>
@@ -106,7 +119,7 @@ export function OpenStep({ stage, bench, place: head, lecture }: Props) {
         ) : (
           <span className="muted">
             {[
-              stage.note ?? 'Hover a cell for its number; click to lock it.',
+              stage.note ?? 'Hover a cell for its number; click it to type another.',
               range.largest > range.end && scale === 'signed'
                 ? `Colours end at ±${end}; the largest is ${preciseWeight(range.largest)}.`
                 : '',

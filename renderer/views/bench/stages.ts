@@ -13,7 +13,7 @@ export interface Stage {
   /** Names of rows and columns. */
   readonly axes: readonly [string, string]
   readonly before: GridReply
-  /** With the changes; null where nothing changes, or the change is not computed for this step. */
+  /** With the changes; null where they do not reach this step. */
   readonly after: GridReply | null
   readonly scale: Scale
   /** What the strongest colour stands for, and the largest magnitude. */
@@ -21,12 +21,8 @@ export interface Stage {
   readonly largest: number
 }
 
-/** Which grids of a changed run belong to which step. */
-const CHANGED: Readonly<Record<string, 'scores' | 'pattern' | 'output'>> = {
-  'masked scores': 'scores',
-  weights: 'pattern',
-  'weighted values': 'output',
-}
+/** Differences below this share of a step's largest number are what another order of sums makes. */
+const NOISE = 1e-5
 
 /** Steps in the lecture's notation: states are columns. */
 const LECTURE: Readonly<Record<string, string>> = {
@@ -45,9 +41,9 @@ const LECTURE: Readonly<Record<string, string>> = {
 
 export function stagesOf(steps: readonly Step[], edit: BenchEditReply | null, lecture: boolean): Stage[] {
   return steps.map((step) => {
-    const part = CHANGED[step.name]
-    const after = (edit && part && edit[part].after) ?? null
     const before = { shape: step.shape, values: step.values }
+    const again = edit?.steps.find((one) => one.name === step.name)
+    const after = again && differs(step, again) ? { shape: again.shape, values: again.values } : null
     const turn = (grid: GridReply) => (lecture ? transposed(grid) : grid)
     const scale = step.name === 'weights' ? 'weight' : 'signed'
     const { end, largest } = extent(after ? [...before.values, ...after.values] : before.values)
@@ -62,6 +58,16 @@ export function stagesOf(steps: readonly Step[], edit: BenchEditReply | null, le
       end: scale === 'weight' ? 1 : end,
       largest,
     }
+  })
+}
+
+/** Whether the changes reach a step: by more than rounding, or by what is hidden. */
+export function differs(before: Step, after: Step): boolean {
+  const { largest } = extent(before.values)
+  return before.values.some((value, n) => {
+    const other = after.values[n] ?? null
+    if (value === null || other === null) return value !== other
+    return Math.abs(other - value) > NOISE * largest
   })
 }
 

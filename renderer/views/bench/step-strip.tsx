@@ -8,7 +8,7 @@ interface Props {
   readonly stages: readonly Stage[]
   readonly open: number
   readonly theme: Theme
-  /** Whether the head is changed: steps that show it say so. */
+  /** Whether the changed head has run: steps say whether it reaches them. */
   readonly changed: boolean
   readonly onOpen: (index: number) => void
 }
@@ -16,8 +16,6 @@ interface Props {
 const BOX = { width: 57, height: 44 }
 
 export function StepStrip({ stages, open, theme, changed, onOpen }: Props) {
-  // The engine gives scores, weights and weighted values again; what follows stands as it was, and says so.
-  const scores = stages.findIndex(({ name }) => name === 'scores')
   const strip = useRef<HTMLDivElement>(null)
   useEffect(() => {
     const card = strip.current?.querySelectorAll('.bench-step')[open]
@@ -64,7 +62,7 @@ export function StepStrip({ stages, open, theme, changed, onOpen }: Props) {
           </span>
           <span className="bench-formula">{stage.formula}</span>
           {changed && stage.after && <span className="bench-mark">changed</span>}
-          {changed && !stage.after && index >= scores && <span className="bench-mark is-old">as before</span>}
+          {changed && !stage.after && <span className="bench-mark is-old">as before</span>}
         </button>
       ))}
     </div>
