@@ -18,6 +18,8 @@ import { benchRoutes, insideJobsRoutes, residualRoutes } from './inside.ts'
 import { jobsRoutes } from './jobs.ts'
 import { libraryRoutes } from './library.ts'
 import { modelsRoutes } from './models.ts'
+import { notebookRoutes } from './notebook.ts'
+import { notesRoutes } from './notes.ts'
 import { predictRoutes } from './predict.ts'
 import { runsRoutes } from './runs.ts'
 import { scansRoutes } from './scans.ts'
@@ -68,6 +70,8 @@ export function createApp(deps: ApiDeps) {
     .route('/api/verify', verifyRoutes(deps))
     .route('/api/folders', foldersRoutes(deps))
     .route('/api/sql', sqlRoutes(deps))
+    .route('/api/notes', notesRoutes(deps))
+    .route('/api/notebook', notebookRoutes(deps))
     .route('/api/store', storeRoutes(deps))
     .route('/api/cache', cacheRoutes(deps))
 

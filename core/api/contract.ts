@@ -21,6 +21,7 @@ import type * as Inside from './contract-inside.ts'
 export type * from './contract-analyses.ts'
 export type * from './contract-heads.ts'
 export type * from './contract-inside.ts'
+export type * from './contract-notebook.ts'
 
 export interface ApiError {
   readonly error: { readonly code: ErrorCode; readonly message: string }

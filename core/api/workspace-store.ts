@@ -103,6 +103,9 @@ export function openWorkspace(path: string): WorkspaceReads {
         reply: replyFrom(kind, id, record),
       } as AnalysisDetail
     },
+    headNotes: (contentHash) => store.headNotes(contentHash),
+    figures: () => store.figures(),
+    figure: (id) => store.figure(id),
     use: () => ({ path, ...store.use() }),
     sql: (text, signal) => query(path, text, signal ? { signal } : {}),
     close() {

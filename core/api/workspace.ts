@@ -1,6 +1,8 @@
 /** What the server reads of the workspace, as types: see workspace-store.ts for the store behind it. */
 import type { Prediction } from '../run/types.ts'
 import type { EdgePlace, EdgesAt } from '../store/edges-at.ts'
+import type { PinnedFigure, StoredFigure } from '../store/figures.ts'
+import type { HeadNote } from '../store/notes.ts'
 import type { EdgeQuery, EdgeSearch } from '../store/types.ts'
 import type {
   AnalysisDetail,
@@ -49,6 +51,11 @@ export interface WorkspaceReads {
   /** Finished analyses, newest first; models are folders. */
   analyses(): AnalysisSummary[]
   analysis(id: number): AnalysisDetail
+  /** Notes on the heads of the checkpoint with these weights. */
+  headNotes(contentHash: string): HeadNote[]
+  /** Pinned figures, in order; one whole. */
+  figures(): PinnedFigure[]
+  figure(id: number): StoredFigure
   /** What the workspace holds and costs. */
   use(): StoreReply
   sql(text: string, signal?: AbortSignal): Promise<SqlReply>

@@ -15,6 +15,7 @@ import { importCapture } from './commands/import.ts'
 import { inspect } from './commands/inspect.ts'
 import { lens } from './commands/lens.ts'
 import { merge } from './commands/merge.ts'
+import { notebook } from './commands/notebook.ts'
 import { patch } from './commands/patch.ts'
 import { path } from './commands/path.ts'
 import { relation } from './commands/relation.ts'
@@ -53,6 +54,7 @@ export const COMMANDS: readonly Command[] = [
   merge,
   store,
   cache,
+  notebook,
   sql,
   exportStored,
   importCapture,

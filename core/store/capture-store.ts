@@ -12,7 +12,9 @@ import type { StoredDtype } from './codec.ts'
 import { type ConnectOptions, connect } from './connect.ts'
 import { type EdgePlace, type EdgesAt, edgesAt } from './edges-at.ts'
 import { type Experiments, experimentTable } from './experiments.ts'
+import { type Figures, figureTable } from './figures.ts'
 import { keepScoresOnly, type StoreUse, storeUse } from './housekeeping.ts'
+import { type Notes, noteTable } from './notes.ts'
 import { guarded } from './problem.ts'
 import { keepCheckpoint, promptTable } from './prompts.ts'
 import { beginRun, deleteRun } from './run-writer.ts'
@@ -22,7 +24,7 @@ import { searchEdges } from './search.ts'
 import type * as T from './types.ts'
 import { isAlive } from './writer-process.ts'
 
-export interface Store extends RunReads, Experiments {
+export interface Store extends RunReads, Experiments, Notes, Figures {
   readonly path: string
   readonly readonly: boolean
   /** Begins a run that takes captures as they stream in. */
@@ -81,6 +83,8 @@ export function openStore(path: string, options: ConnectOptions = {}): Store {
   const prompts = promptTable(db)
   const reads = runReads(db, prompts)
   const experiments = experimentTable(db)
+  const notes = noteTable(db)
+  const figures = figureTable(db)
   const writers = new Set<T.RunWriter>()
   let idle: NodeJS.Timeout | undefined
 
@@ -201,6 +205,14 @@ export function openStore(path: string, options: ConnectOptions = {}): Store {
     listExperiments: (kinds) => guarded(path, () => experiments.listExperiments(kinds)),
     experiment: (id) => guarded(path, () => experiments.experiment(id)),
     deleteExperiment: (id) => writing(() => experiments.deleteExperiment(id)),
+    headNotes: (contentHash) => guarded(path, () => notes.headNotes(contentHash)),
+    saveHeadNote: (checkpoint, note) => writing(() => notes.saveHeadNote(checkpoint, note)),
+    pinFigure: (figure) => writing(() => figures.pinFigure(figure)),
+    figures: () => guarded(path, figures.figures),
+    figure: (id) => guarded(path, () => figures.figure(id)),
+    noteFigure: (id, text) => writing(() => figures.noteFigure(id, text)),
+    orderFigures: (ids) => writing(() => figures.orderFigures(ids)),
+    deleteFigure: (id) => writing(() => figures.deleteFigure(id)),
     latestScan: (contentHash) => guarded(path, () => latestScan(db, contentHash)),
     scores: (experiment) => guarded(path, () => scoresOf(db, experiment)),
     listPrompts: () => guarded(path, prompts.list),

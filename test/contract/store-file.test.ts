@@ -99,7 +99,7 @@ describe('a file that is not to be opened (S2)', () => {
     db.pragma('journal_mode = DELETE')
     db.pragma(`user_version = ${SCHEMA_VERSION + 1}`)
     db.close()
-    refused(/has version 2, and this Headscope knows versions up to 1; update Headscope/)
+    refused(/has version 3, and this Headscope knows versions up to 2; update Headscope/)
   })
 
   it('is cut short', () => {
@@ -148,7 +148,7 @@ describe('migrations (S3)', () => {
     store.close()
     const db = new Database(path)
     migrate(db, path, later)
-    expect(db.pragma('user_version', { simple: true })).toBe(3)
+    expect(db.pragma('user_version', { simple: true })).toBe(SCHEMA_VERSION + 2)
     expect(db.prepare('SELECT count(*) FROM run').pluck().get()).toBe(1)
     expect(db.prepare('SELECT colour FROM note').all()).toEqual([])
     migrate(db, path, later) // nothing more to do
@@ -159,7 +159,7 @@ describe('migrations (S3)', () => {
     openStore(path).close()
     const db = new Database(path)
     expect(() => migrate(db, path, [...later, 'CREATE TABLE run (id)'])).toThrow(/already exists/)
-    expect(db.pragma('user_version', { simple: true })).toBe(1)
+    expect(db.pragma('user_version', { simple: true })).toBe(SCHEMA_VERSION)
     expect(() => db.prepare('SELECT colour FROM note')).toThrow(/no such column/)
     db.close()
     openStore(path).close()
@@ -203,7 +203,7 @@ describe('places that cannot be written', () => {
 
 describe('a full disk (S7)', () => {
   it('refuses in one sentence and keeps no half of a run', () => {
-    const maxBytes = 120 * 8192
+    const maxBytes = 2 * 2 ** 20
     const store = openStore(path, { maxBytes })
     const kept: number[] = []
     let problem: unknown

@@ -33,6 +33,7 @@ import { runExperiment } from './experiments.ts'
 import type { createHeadMethods } from './head-methods.ts'
 import { inductionView } from './induction.ts'
 import type { createInsideMethods } from './inside-methods.ts'
+import type { createNotebookMethods } from './notebook-methods.ts'
 import { cellKey } from './intervene.ts'
 import { createModelCache, type ModelCache } from './model-cache.ts'
 import { predict } from './predict.ts'
@@ -52,6 +53,7 @@ export type ComputeMethods = ReturnType<typeof createMethods> &
   ReturnType<typeof createVerifyMethods> &
   ReturnType<typeof createHeadMethods> &
   ReturnType<typeof createExchangeMethods> &
+  ReturnType<typeof createNotebookMethods> &
   ReturnType<typeof createBenchMethods> &
   ReturnType<typeof createInsideMethods>
 
