@@ -30,7 +30,7 @@ export function circuitBody(
     .sort((a, b) => Math.abs(a.delta ?? 0) - Math.abs(b.delta ?? 0))
   for (const { curve, delta } of drawn) {
     const t = delta === null || most === 0 ? 0 : delta / most
-    const stroke = delta === null ? PALE : signedColor('light', Math.sign(t) * Math.max(0.45, Math.abs(t)))
+    const stroke = delta === null ? PALE : signedColor('light', Math.sign(t) * (0.45 + 0.3 * Math.abs(t)))
     parts.push(
       `<path d="${curve!.path}" fill="none" stroke="${stroke}" stroke-width="${round(1.2 + 7 * Math.abs(t))}"${delta === null ? ' stroke-dasharray="4 3"' : ''} stroke-linecap="round"/>`,
     )
@@ -65,6 +65,7 @@ export function circuitBody(
   const spots = placeLabels(
     drawn.map(({ curve }) => curve!),
     { width: 46, height: 15 },
+    layout.nodes.values(),
   )
   drawn.forEach(({ delta }, i) => {
     if (delta === null) return

@@ -30,8 +30,8 @@ export function CircuitList({ edges, effects, onPlace, onRemove }: Props) {
                 title="Look at what leads into its receiver"
                 onClick={() => onPlace(edge.to)}
               >
-                <span className="clip">
-                  {describeEnd(edge.from)} → {describeEnd(edge.to)}
+                <span className="clip mono">
+                  {edge.from} → {edge.to}
                 </span>
                 <span className="number">{cell?.delta == null ? '?' : signedWeight(cell.delta)}</span>
               </button>

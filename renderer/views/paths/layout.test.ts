@@ -41,6 +41,7 @@ test('a large model: layers that matter in full, the others as dots; it scrolls 
 test('a curve begins above its sender and ends at its port', () => {
   const layout = layoutOf(shape(2, 8), ROOM, new Set())
   const curve = curveOf(layout, 'L0H2', 'L1H7.k')!
+  expect(curveOf(layout, 'L0H2', 'L1H7.v')!.at(0).x).toBeGreaterThan(curve.at(0).x)
   const [sender, port] = [layout.nodes.get('L0H2')!, layout.nodes.get('L1H7')!.ports[1]!]
   expect(curve.at(0)).toEqual({ x: sender.x + sender.width / 2, y: sender.y })
   expect(curve.at(1).x).toBeCloseTo(port.x + port.width / 2)
@@ -48,10 +49,16 @@ test('a curve begins above its sender and ends at its port', () => {
   expect(curveOf(layout, 'L0H2', 'L9H7.k')).toBeNull()
 })
 
-test('numbers of near curves do not cover each other', () => {
+test('numbers cover neither each other nor a node', () => {
   const layout = layoutOf(shape(2, 8), ROOM, new Set())
-  const curves = ['q', 'k', 'v'].map((part) => curveOf(layout, 'L0H2', `L1H2.${part}`)!)
-  const spots = placeLabels(curves, { width: 40, height: 14 })
+  const ends = ['L1H2.q', 'L1H2.k', 'L1H2.v', 'logits']
+  const curves = ends.map((to) => curveOf(layout, 'L0H2', to)!)
+  const spots = placeLabels(curves, { width: 40, height: 14 }, layout.nodes.values())
+  for (const { x, y } of spots)
+    for (const box of layout.nodes.values())
+      expect(
+        x + 20 <= box.x || x - 20 >= box.x + box.width || y + 7 <= box.y || y - 7 >= box.y + box.height,
+      ).toBe(true)
   for (const [i, one] of spots.entries())
     for (const other of spots.slice(i + 1))
       expect(Math.abs(one.x - other.x) >= 40 || Math.abs(one.y - other.y) >= 14).toBe(true)

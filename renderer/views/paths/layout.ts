@@ -86,8 +86,8 @@ export function layoutOf(shape: Shape, room: Room, open: ReadonlySet<number>): L
       const wide = small ? Math.min(DOT, pitch - 3) : Math.min(NODE.most, pitch - 4)
       const x = left + pitch * column + (pitch - wide) / 2
       // An MLP reads what the heads of its block wrote: it stands a little above them.
-      const raised =
-        head === null && !small && !shape.parallel ? Math.min(12, (least[layer]! * stretch) / 3) : 0
+      const above = (least[layer + 1] ?? 30) * stretch
+      const raised = head === null && !small && !shape.parallel ? Math.min(12, above / 3) : 0
       nodes.set(name, {
         name,
         layer,
@@ -118,9 +118,9 @@ export function curveOf({ nodes }: Layout, from: string, to: string): Curve | nu
   const receiver = nodes.get(node)
   if (!sender || !receiver) return null
   const port = receiver.ports.find((one) => one.part === part)
-  const a = { x: sender.x + sender.width / 2, y: sender.y }
-  // Without ports the three inputs of a head come in side by side.
+  // Edges of one sender into q, k and v leave side by side; without ports they arrive so too.
   const share = part === null ? 0.5 : { q: 0.25, k: 0.5, v: 0.75 }[part]!
+  const a = { x: sender.x + sender.width * (0.25 + share / 2), y: sender.y }
   const b = port
     ? { x: port.x + port.width / 2, y: port.y + port.height }
     : { x: receiver.x + receiver.width * share, y: receiver.y + receiver.height }
@@ -140,19 +140,32 @@ export function curveOf({ nodes }: Layout, from: string, to: string): Curve | nu
   }
 }
 
-/** Places for the numbers of curves where they do not cover each other, as far as there is room. */
+type Spot = ReturnType<Curve['at']>
+
+/** Along a curve, from its middle outwards. */
+const ALONG = Array.from({ length: 21 }, (_, i) => 0.5 + ((i % 2 ? 1 : -1) * Math.ceil(i / 2) * 0.42) / 10)
+
+/** Places for the numbers of curves where they cover neither each other nor a node, as far as there is room. */
 export function placeLabels(
   curves: readonly Curve[],
-  size: { readonly width: number; readonly height: number },
-): { readonly x: number; readonly y: number }[] {
-  const taken: { x: number; y: number }[] = []
-  const free = (spot: { x: number; y: number }) =>
+  size: Room,
+  nodes: Iterable<Box> = [],
+): readonly Spot[] {
+  const boxes = [...nodes]
+  const taken: Spot[] = []
+  const apart = (spot: Spot) =>
     taken.every(
       (other) => Math.abs(other.x - spot.x) >= size.width || Math.abs(other.y - spot.y) >= size.height,
     )
+  const clear = (spot: Spot) =>
+    boxes.every(
+      ({ x, y, width, height }) =>
+        Math.abs(x + width / 2 - spot.x) >= (width + size.width) / 2 ||
+        Math.abs(y + height / 2 - spot.y) >= (height + size.height) / 2,
+    )
   for (const curve of curves) {
-    const spots = [0.5, 0.4, 0.6, 0.3, 0.7, 0.22, 0.78].map(curve.at)
-    taken.push(spots.find(free) ?? spots[0]!)
+    const spots = ALONG.map(curve.at)
+    taken.push(spots.find((spot) => apart(spot) && clear(spot)) ?? spots.find(apart) ?? spots[0]!)
   }
   return taken
 }

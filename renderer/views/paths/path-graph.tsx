@@ -42,6 +42,7 @@ export function PathGraph(props: Props) {
   const labels = placeLabels(
     drawn.map(({ curve }) => curve!),
     { width: 46, height: 15 },
+    layout.nodes.values(),
   )
   return (
     <div className="path-graph" ref={measure}>
@@ -105,8 +106,8 @@ export function edgeText(edge: PathEdge, cell: PathCell | undefined): string {
 function edgeStyle(cell: PathCell | undefined, most: number, theme: Theme): CSSProperties {
   if (cell?.delta == null) return {}
   const t = most === 0 ? 0 : cell.delta / most
-  // The pale end of the scale is the colour of the ground: a line never gets so pale.
-  const shade = Math.sign(t) * Math.max(0.45, Math.abs(t))
+  // Both ends of the scale are near the colour of the ground or of text: a line stays between, its width says the rest.
+  const shade = Math.sign(t) * (0.45 + 0.3 * Math.abs(t))
   return { strokeWidth: 1.2 + 7 * Math.abs(t), stroke: signedColor(theme, shade) }
 }
 
@@ -142,7 +143,7 @@ function Node({ node, shape, edges, effects, most, place, theme, inCircuit, onPl
     <>
       <button
         type="button"
-        className={`path-node${node.small ? ' is-small' : ''}${inCircuit ? ' is-in' : ''}${isPlace ? ' is-place' : ''}${speaks || isPlace ? '' : ' is-apart'}`}
+        className={`path-node${node.small ? ' is-small' : ''}${node.ports.length === 0 ? ' is-whole' : ''}${inCircuit ? ' is-in' : ''}${isPlace ? ' is-place' : ''}${speaks || isPlace ? '' : ' is-apart'}`}
         style={{
           ...at(node),
           ...(t === null
@@ -164,7 +165,7 @@ function Node({ node, shape, edges, effects, most, place, theme, inCircuit, onPl
           <button
             key={port.name}
             type="button"
-            className={`path-port${on ? ' is-place' : ''}${used ? ' is-in' : ''}`}
+            className={`path-port is-${port.part}${on ? ' is-place' : ''}${used ? ' is-in' : ''}`}
             style={at(port)}
             aria-pressed={on}
             aria-label={`What leads into ${describeEnd(port.name)}`}

@@ -241,9 +241,9 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
             onToggle={(sender) => change(toggled(edges, sender, place, shape))}
           />
           <p className="path-foot">
-            <SignedLegend theme={theme} most={most} />
+            {cells.size > 0 && <SignedLegend theme={theme} most={most} />}
             <span className="muted small-text">
-              {most === 0
+              {cells.size === 0
                 ? `Rank what leads into ${describeEnd(place)}, or click a node below it.`
                 : 'red: the metric falls when this path alone carries the corrupt prompt · dashed: not measured'}
             </span>

@@ -54,10 +54,10 @@ export function Ranking(props: Props) {
           type="button"
           className={cells.length === 0 ? 'button primary small' : 'button small'}
           disabled={blocked !== null}
-          title={blocked ?? 'Measures the path from every sender to this place, one by one'}
+          title={blocked ?? 'Measures the path from every sender to this place alone'}
           onClick={onExpand}
         >
-          Rank all {total} senders
+          Rank all {total}
         </button>
         <button
           type="button"
@@ -66,9 +66,16 @@ export function Ranking(props: Props) {
           title={next ? `${describeEnd(next.from)} → ${describeEnd(next.to)}` : 'Rank the senders first'}
           onClick={() => next && onToggle(next)}
         >
-          Add the strongest
+          Add strongest
         </button>
       </p>
+      {cells.length === 0 && (
+        <ol className="path-steps">
+          <li>Write a corrupt prompt: as many tokens, one thing changed.</li>
+          <li>Rank what leads into {describeEnd(place)}, and add the strongest.</li>
+          <li>Click q, k or v of what was added, and rank again: the circuit grows downwards.</li>
+        </ol>
+      )}
       <ol className="ranked-list">
         {cells.slice(0, SHOWN).map((cell) => {
           const on = there.has(edgeName(cell))
