@@ -86,6 +86,9 @@ describe('a plan that does not fit is refused by its field', () => {
     [{ prompts: [] }, /ablate needs "prompts" or "random"/],
     [{ tasks: [{ task: 'ablate', kind: 'mean' }] }, /mean ablation needs "reference"/],
     [{ tasks: [{ task: 'patch', site: 'z', metric: { kind: 'loss' } }] }, /prompt 0 has no "corrupt"/],
+    [{ tasks: [{ task: 'path', from: ['L0H0'], to: ['logits'] }] }, /prompt 0 has no "corrupt"; a task path/],
+    [{ tasks: [{ task: 'attribute', sites: ['w'] }] }, /"tasks.0.sites.0"/],
+    [{ prompts: [{ ids: [1], decoder: {} }] }, /"prompts.0.decoder" .*either/],
     [{ threads: 0 }, /"threads"/],
   ])('%j', (more, message) => {
     expect(() => plan(more)).toThrow(

@@ -10,8 +10,9 @@ import { readConfig } from '../checkpoint/config.ts'
 import { openCheckpoint } from '../checkpoint/open.ts'
 import { readFamily } from '../families/index.ts'
 import { decoderOf } from '../graph/model-spec.ts'
+import { hasHeads } from '../intervene/patch-sites.ts'
 import { countParameters } from '../run/parameters.ts'
-import type { Plan, PlanPrompt, PlanText, ScanTask } from './plan.ts'
+import type { AttributeTask, PatchTask, PathTask, Plan, PlanPrompt, PlanText, ScanTask } from './plan.ts'
 
 /** A model of the plan, found: series are taken apart into their members. */
 export interface PlanModel {
@@ -60,10 +61,16 @@ export function listCells(plan: Plan, models: readonly PlanModel[]): CellList {
         add({ key: title, model, task: t, prompt: null, layers: null, parts: 1, cost: scanCost(task, size) })
         return
       }
-      const headed = task.task === 'ablate' ? task.over === 'heads' : isByHead(task)
+      const headed =
+        task.task === 'ablate' ? /heads$/.test(task.over) : task.task === 'patch' && isByHead(task)
       const byPos = task.task === 'ablate' ? task.over === 'positions' : !headed
       for (let p = 0; p < promptCount(plan); p++) {
         const tokens = tokensOf(plan, p)
+        if (task.task === 'path' || task.task === 'attribute') {
+          const cost = 2 * size.parameters * tokens * passesOf(task)
+          add({ key: `${title}, prompt ${p}`, model, task: t, prompt: p, layers: null, parts: 1, cost })
+          continue
+        }
         const costs = size.heads.map((heads, layer) => {
           // A place of a layer restarts there: the blocks from it on, and on average half of the positions.
           const blocks = (size.heads.length - layer) / size.heads.length
@@ -131,8 +138,14 @@ function scanCost({ batch, length }: ScanTask, { parameters }: ModelSize): numbe
   return 2 * parameters * batch * 2 * length
 }
 
-function isByHead({ site, by }: { site: string; by?: string | undefined }): boolean {
-  return (by ?? (site === 'z' || site === 'pattern' ? 'layer,head' : 'layer,pos')) === 'layer,head'
+function isByHead({ site, by }: PatchTask): boolean {
+  return (by ?? (hasHeads(site) ? 'layer,head' : 'layer,pos')) === 'layer,head'
+}
+
+/** About how many forwards: two base runs and one or two an edge, or a few passes and one a place that is verified. */
+function passesOf(task: PathTask | AttributeTask): number {
+  if (task.task === 'path') return 2 + 2 * task.from.length * task.to.length
+  return 8 + (task.verify ?? 0)
 }
 
 function promptCount({ prompts, random }: Plan): number {
@@ -143,7 +156,8 @@ function promptCount({ prompts, random }: Plan): number {
 function tokensOf({ prompts, random }: Plan, index: number): number {
   const prompt = prompts[index]
   if (!prompt) return 2 * random!.length
-  return prompt.ids?.length ?? Math.ceil(Buffer.byteLength(prompt.text!) / 4) + 1
+  const length = ({ ids, text }: PlanText) => ids?.length ?? Math.ceil(Buffer.byteLength(text ?? '') / 4) + 1
+  return length(prompt) + (prompt.decoder ? length(prompt.decoder) : 0)
 }
 
 /** Neighbouring layers together, as many as stay below `largest`; at least one in each group. */
@@ -168,7 +182,11 @@ function titleOf(plan: Plan, t: number): string {
       ? 'scan'
       : task.task === 'ablate'
         ? `ablate ${task.over} ${task.kind}`
-        : `patch ${task.site} ${task.direction}`
+        : task.task === 'patch'
+          ? `patch ${task.site} ${task.direction}`
+          : task.task === 'path'
+            ? `path ${listed(task.from)} to ${listed(task.to)}`
+            : `attribute ${listed(task.sites ?? ['z', 'mlp_out'])}`
   const alike = plan.tasks.filter((other) => other.task === task.task).length
   return alike > 1 ? `${words} (task ${t})` : words
 }
@@ -192,8 +210,12 @@ function hashOf(plan: Plan, cells: readonly PlanCell[]): string {
     .digest('hex')
 }
 
-function textOf({ text, ids, bos }: PlanText): object {
-  return { text: text ?? null, ids: ids ?? null, bos: bos ?? null }
+function textOf({ text, ids, bos, decoder }: PlanText): object {
+  return { text: text ?? null, ids: ids ?? null, bos: bos ?? null, ...(decoder ? { decoder } : {}) }
+}
+
+function listed(names: readonly string[]): string {
+  return names.length > 2 ? `${names[0]} … ${names.at(-1)}` : names.join(', ')
 }
 
 /** The same value with the keys of every object in order: how a plan is written does not matter. */

@@ -9,9 +9,13 @@ import type { ScanResult } from '../analysis/types.ts'
 import type { Progress, TokenView } from '../checkpoint/types.ts'
 import { type ErrorCode, HeadscopeError } from '../errors.ts'
 import { type Ablated, ablate } from '../intervene/ablate.ts'
+import { type Attributed, attribute } from '../intervene/attribute.ts'
 import { type Patched, patch } from '../intervene/patch.ts'
+import { type PathPatched, pathPatch } from '../intervene/path.ts'
+import { decoderPrompt } from '../run/decoder-prompt.ts'
 import type { Metric } from '../run/metrics.ts'
 import type { Model } from '../run/model.ts'
+import { asOneText } from '../run/one-text.ts'
 import type { CheckpointInput } from '../store/types.ts'
 import type { PlanCell } from './cells.ts'
 import type { Plan, PlanPrompt, PlanText } from './plan.ts'
@@ -27,10 +31,12 @@ export type CellValue = {
   | { readonly kind: 'scan'; readonly result: ScanResult }
   | { readonly kind: 'ablate'; readonly prompts: PromptViews; readonly result: Ablated }
   | { readonly kind: 'patch'; readonly prompts: PromptViews; readonly result: Patched }
+  | { readonly kind: 'path'; readonly prompts: PromptViews; readonly result: PathPatched }
+  | { readonly kind: 'attribute'; readonly prompts: PromptViews; readonly result: Attributed }
   | { readonly kind: 'failed'; readonly code: ErrorCode; readonly why: string }
 )
 
-/** Tokens of the prompt; of a patch: clean, then corrupt. */
+/** Tokens of the prompt, the decoder's own where it reads a text; of two prompts: clean, then corrupt. */
 export type PromptViews = readonly (readonly TokenView[])[]
 
 export interface ComputeOptions {
@@ -84,23 +90,53 @@ async function answer(model: Model, plan: Plan, cell: PlanCell, options: Compute
     return { kind, result: await scanHeads(model, { ...settings, ...asked, ...watched }) } as const
   }
   const prompt = plan.prompts[cell.prompt!] ?? null
-  const ids = prompt ? idsOf(model, prompt) : randomPrompt(model, plan, cell.prompt!)
+  if (!prompt && model.spec.encoderDecoder)
+    throw new HeadscopeError(
+      'bad-request',
+      `Random tokens are prompts of one text, and ${model.name} reads two; write "prompts" with a "decoder".`,
+    )
+  const given = prompt ? [prompt, ...(prompt.corrupt && task.task !== 'ablate' ? [prompt.corrupt] : [])] : []
+  const references = task.task === 'ablate' ? (task.reference ?? []) : []
+  const texts = await asOneText(
+    model,
+    prompt
+      ? [...given, ...references].map((text) => textsOf(model, text))
+      : [{ ids: randomPrompt(model, plan, cell.prompt!) }, ...references.map((text) => textsOf(model, text))],
+  )
+  const stack = texts.model
+  const [ids, second] = texts.ids as [readonly number[], readonly number[]]
   const metric = metricOf(prompt, task.metric)
   const layers = cell.layers ? { layers: cell.layers } : {}
   if (task.task === 'ablate') {
-    const result = await ablate(model, ids, {
+    const result = await ablate(stack, ids, {
       over: task.over,
       kind: task.kind,
       metric,
-      ...(task.reference ? { reference: task.reference.map((text) => idsOf(model, text)) } : {}),
+      ...(task.reference ? { reference: texts.ids.slice(-references.length) } : {}),
       ...(task.mean_over ? { meanOver: task.mean_over } : {}),
       ...layers,
       ...watched,
     })
     return { kind: 'ablate', prompts: [viewOf(model, ids)], result } as const
   }
-  const corrupt = idsOf(model, prompt!.corrupt!)
-  const result = await patch(model, ids, corrupt, {
+  const prompts = [ids, second].map((one) => viewOf(model, one))
+  if (task.task === 'path') {
+    const { from, to, mlps } = task
+    const asked = { from, to, metric, ...(mlps ? { mlps } : {}), ...watched }
+    return { kind: 'path', prompts, result: await pathPatch(stack, ids, second, asked) } as const
+  }
+  if (task.task === 'attribute') {
+    const { sites, verify, grad_drop: gradDrop } = task
+    const asked = {
+      metric,
+      ...(sites ? { sites } : {}),
+      ...(verify ? { verify } : {}),
+      ...(gradDrop ? { gradDrop } : {}),
+      ...watched,
+    }
+    return { kind: 'attribute', prompts, result: await attribute(stack, ids, second, asked) } as const
+  }
+  const result = await patch(stack, ids, second, {
     site: task.site,
     ...(task.by ? { by: task.by } : {}),
     direction: task.direction,
@@ -108,7 +144,14 @@ async function answer(model: Model, plan: Plan, cell: PlanCell, options: Compute
     ...layers,
     ...watched,
   })
-  return { kind: 'patch', prompts: [ids, corrupt].map((one) => viewOf(model, one)), result } as const
+  return { kind: 'patch', prompts, result } as const
+}
+
+/** A prompt as the model reads it: the decoder's part beside it, where one is given. */
+function textsOf(model: Model, text: PlanText) {
+  const { decoder } = text
+  const ids = idsOf(model, text)
+  return decoder ? { ids, decoder: decoder.ids ?? decoderPrompt(model, decoder.text!) } : { ids }
 }
 
 function metricOf(prompt: PlanPrompt | null, metric: Metric | undefined): Metric {

@@ -3,13 +3,13 @@
  * in the order of the plan. Out: rows of the store. A sweep that is split into several cells is one experiment again,
  * and is complete when all of its parts are there.
  */
-import { placeOf } from '../intervene/collect.ts'
+import { cellKey } from '../intervene/cell-key.ts'
 import type { Store } from '../store/capture-store.ts'
 import type { ShardCell, ShardHeader } from '../store/shard-store.ts'
 import type { CellValue } from './compute-cell.ts'
 import type { Plan, PlanPrompt, PlanText } from './plan.ts'
 
-type Sweep = Extract<CellValue, { kind: 'ablate' | 'patch' }>
+type Sweep = Extract<CellValue, { kind: 'ablate' | 'patch' | 'path' | 'attribute' }>
 
 /** A function that keeps one cell after the other. */
 export function keeper(plan: Plan, header: ShardHeader): (store: Store, cell: ShardCell) => void {
@@ -25,7 +25,7 @@ export function keeper(plan: Plan, header: ShardHeader): (store: Store, cell: Sh
       const { cells, ...rest } = cell.result
       store.appendCells(
         open.experiment,
-        cells.map((one) => ({ key: placeOf(one), value: one })),
+        cells.map((one) => ({ key: cellKey(cell.kind, one), value: one })),
       )
       if (open.parts === cell.parts) store.completeExperiment(open.experiment, rest)
     }
@@ -63,18 +63,33 @@ function requestOf(plan: Plan, { checkpoint, task: t, prompt: p, prompts }: Swee
     }
   }
   if (task.task === 'scan') return base // a scan keeps its settings itself
-  const { site, by, direction, metric } = task
-  return {
+  const two = {
     ...base,
     clean: first,
     corrupt: textOf(given!.corrupt!),
-    site,
-    ...(by ? { by } : {}),
-    direction,
-    metric: given!.metric ?? metric,
+    metric: given!.metric ?? task.metric,
   }
+  if (task.task === 'path') {
+    const { from, to, mlps } = task
+    return { ...two, from, to, ...(mlps ? { mlps } : {}) }
+  }
+  if (task.task === 'attribute') {
+    const { sites, verify, grad_drop } = task
+    return {
+      ...two,
+      ...(sites ? { sites } : {}),
+      ...(verify ? { verify } : {}),
+      ...(grad_drop ? { gradDrop: true } : {}),
+    }
+  }
+  const { site, by, direction } = task
+  return { ...two, site, ...(by ? { by } : {}), direction }
 }
 
-function textOf({ text, ids, bos }: PlanText): PlanText {
-  return { ...(text === undefined ? { ids: ids! } : { text }), ...(bos ? { bos } : {}) }
+function textOf({ text, ids, bos, decoder }: PlanText): PlanText {
+  return {
+    ...(text === undefined ? { ids: ids! } : { text }),
+    ...(bos ? { bos } : {}),
+    ...(decoder ? { decoder } : {}),
+  }
 }

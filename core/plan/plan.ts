@@ -8,7 +8,9 @@ import { readText } from '../checkpoint/files.ts'
 import { parseJson } from '../checkpoint/json.ts'
 import { HeadscopeError, sentence } from '../errors.ts'
 import type { AblateKind, AblateOver } from '../intervene/ablate.ts'
-import type { PatchBy, PatchSite } from '../intervene/patch.ts'
+import type { AttributionSite } from '../intervene/attribute-estimates.ts'
+import type { PatchBy } from '../intervene/patch.ts'
+import { PATCH_SITE_NAMES, type PatchSite } from '../intervene/patch-sites.ts'
 import type { Metric } from '../run/metrics.ts'
 
 /** A text or token ids. */
@@ -16,6 +18,8 @@ export interface PlanText {
   readonly text?: string
   readonly ids?: readonly number[]
   readonly bos?: 'auto' | 'yes' | 'no'
+  /** The decoder's own text, or ids with its start token, where the model reads this one with an encoder. */
+  readonly decoder?: { readonly text?: string; readonly ids?: readonly number[] }
 }
 
 /** A prompt of sweeps. `corrupt`: its counterpart for patching. `metric` goes before the task's. */
@@ -48,7 +52,23 @@ export interface PatchTask {
   readonly direction: 'denoise' | 'noise'
   readonly metric?: Metric
 }
-export type PlanTask = ScanTask | AblateTask | PatchTask
+/** Path patching: every sender with every receiver. */
+export interface PathTask {
+  readonly task: 'path'
+  readonly from: readonly string[]
+  readonly to: readonly string[]
+  readonly mlps?: 'freeze' | 'recompute'
+  readonly metric?: Metric
+}
+/** Attribution patching, with exact runs of the `verify` largest estimates. */
+export interface AttributeTask {
+  readonly task: 'attribute'
+  readonly sites?: readonly AttributionSite[]
+  readonly verify?: number
+  readonly grad_drop?: boolean
+  readonly metric?: Metric
+}
+export type PlanTask = ScanTask | AblateTask | PatchTask | PathTask | AttributeTask
 
 export interface Plan {
   /** As written: bundled names, paths, or series with an optional step. */
@@ -78,10 +98,14 @@ const text = {
     .optional(),
   bos: z.enum(['auto', 'yes', 'no']).optional(),
 }
+const decoder = z
+  .strictObject({ text: text.text, ids: text.ids })
+  .refine((given) => one(given), 'give either "text" or "ids"')
+  .optional()
 const one = (given: { text?: unknown; ids?: unknown }) =>
   (given.text === undefined) !== (given.ids === undefined)
 const EITHER = 'give either "text" or "ids"'
-const planText = z.strictObject(text).refine(one, EITHER)
+const planText = z.strictObject({ ...text, decoder }).refine(one, EITHER)
 const metric = z.strictObject({
   kind: z.enum(['logit_diff', 'logit', 'logprob', 'prob', 'loss', 'kl']),
   pos: z.int().optional(),
@@ -89,7 +113,7 @@ const metric = z.strictObject({
   wrong: z.union([z.int(), z.string()]).optional(),
 })
 const prompt = z
-  .strictObject({ ...text, corrupt: planText.optional(), metric: metric.optional() })
+  .strictObject({ ...text, decoder, corrupt: planText.optional(), metric: metric.optional() })
   .refine(one, EITHER)
 
 const task = z.discriminatedUnion('task', [
@@ -103,7 +127,7 @@ const task = z.discriminatedUnion('task', [
   }),
   z.strictObject({
     task: z.literal('ablate'),
-    over: z.enum(['heads', 'mlps', 'layers', 'positions']).default('heads'),
+    over: z.enum(['heads', 'cross_heads', 'mlps', 'layers', 'positions']).default('heads'),
     kind: z.enum(['zero', 'mean', 'resample']).default('zero'),
     metric: metric.default({ kind: 'loss' }),
     reference: z.array(planText).min(1).optional(),
@@ -111,9 +135,26 @@ const task = z.discriminatedUnion('task', [
   }),
   z.strictObject({
     task: z.literal('patch'),
-    site: z.enum(['resid_pre', 'attn_out', 'mlp_out', 'z', 'q', 'k', 'v', 'pattern']),
+    site: z.enum(PATCH_SITE_NAMES as [PatchSite, ...PatchSite[]]),
     by: z.enum(['layer,pos', 'layer,head']).optional(),
     direction: z.enum(['denoise', 'noise']).default('denoise'),
+    metric: metric.optional(),
+  }),
+  z.strictObject({
+    task: z.literal('path'),
+    from: z.array(z.string().min(1).max(100)).min(1),
+    to: z.array(z.string().min(1).max(100)).min(1),
+    mlps: z.enum(['freeze', 'recompute']).optional(),
+    metric: metric.optional(),
+  }),
+  z.strictObject({
+    task: z.literal('attribute'),
+    sites: z
+      .array(z.enum(['z', 'mlp_out', 'q', 'k', 'v'] satisfies AttributionSite[]))
+      .min(1)
+      .optional(),
+    verify: whole(0, 100_000).optional(),
+    grad_drop: z.boolean().optional(),
     metric: metric.optional(),
   }),
 ])
@@ -180,7 +221,8 @@ export function parsePlan(value: unknown, name = 'the plan'): Plan {
   for (const { task: kind, ...settings } of plan.tasks) {
     if (kind !== 'scan' && prompts === 0)
       throw new HeadscopeError('bad-request', `${name}: a task ${kind} needs "prompts" or "random".`)
-    if (kind === 'patch') checkPatch(plan, settings as PatchTask, name)
+    if (kind === 'patch' || kind === 'path' || kind === 'attribute')
+      checkPair(plan, kind, (settings as { metric?: Metric }).metric, name)
     if (kind === 'ablate' && (settings as AblateTask).kind !== 'zero' && !(settings as AblateTask).reference)
       throw new HeadscopeError(
         'bad-request',
@@ -192,8 +234,8 @@ export function parsePlan(value: unknown, name = 'the plan'): Plan {
 
 // --- Internal helpers ---
 
-function checkPatch(plan: Plan, { metric: own }: PatchTask, name: string): void {
-  const rule = 'a task patch needs prompts with "corrupt" (of the same length) and a "metric"'
+function checkPair(plan: Plan, kind: string, own: Metric | undefined, name: string): void {
+  const rule = `a task ${kind} needs prompts with "corrupt" (of the same length) and a "metric"`
   if (plan.random) throw new HeadscopeError('bad-request', `${name}: ${rule}, which random tokens have not.`)
   plan.prompts.forEach((given, i) => {
     if (!given.corrupt || !(given.metric ?? own))

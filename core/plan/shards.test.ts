@@ -14,7 +14,9 @@ import Database from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { scanHeads } from '../analysis/scan.ts'
 import { ablate } from '../intervene/ablate.ts'
+import { attribute } from '../intervene/attribute.ts'
 import { patch } from '../intervene/patch.ts'
+import { pathPatch } from '../intervene/path.ts'
 import { openModel } from '../run/model.ts'
 import { openStore } from '../store/capture-store.ts'
 import { readShard } from '../store/shard-store.ts'
@@ -191,6 +193,107 @@ describe('shares of a plan', () => {
       { key: 'induction-2l, ablate heads zero, prompt 1', why: expect.stringMatching(/999999/) },
     ])
     expect(cellsOf('odd.db').map(({ kind }) => kind)).toEqual(['ablate', 'failed'])
+  })
+})
+
+describe('path, attribution and the decoder of an encoder–decoder', () => {
+  const path = join(import.meta.dirname, '..', '..', 'test', 'fixtures', 'encoder-decoder', 't5-gated-untied')
+  const both: PlanModel[] = [models[0]!, { name: 't5', at: null, path }]
+  const decoder = (ids: number[]) => ({ ids: [7, 3, 12], decoder: { ids } })
+  const tasks = [
+    { task: 'path', from: ['L0H0', 'L0H1'], to: ['L1H0.q', 'L1H0.k'], mlps: 'freeze' },
+    { task: 'attribute', sites: ['z', 'k'], verify: 3 },
+    { task: 'ablate', over: 'cross_heads', kind: 'resample', reference: [decoder([0, 4, 6, 2])] },
+    { task: 'patch', site: 'cross_z' },
+  ]
+  const metric = { kind: 'logit_diff', answer: 12, wrong: 40 }
+  const wide = parsePlan({
+    models: ['induction-2l', 't5'],
+    prompts: [
+      { ids: A, corrupt: { ids: B }, metric },
+      { ...decoder([0, 9, 5, 2]), corrupt: decoder([0, 9, 8, 2]), metric: { ...metric, wrong: 4 } },
+    ],
+    tasks,
+  })
+
+  it('are cells like any other: shards joined are the file of one machine (S34)', async () => {
+    const whole = await runShard(wide, both, at('wide.db'))
+    for (let k = 1; k <= 3; k++) await runShard(wide, both, at(`wide${k}.db`), { shard: k, of: 3 })
+    mergeShards(
+      [2, 3, 1].map((k) => at(`wide${k}.db`)),
+      at('wide-all.db'),
+    )
+    expect(bytes('wide-all.db').equals(bytes('wide.db'))).toBe(true)
+    // A plain prompt says nothing to a decoder, nor a decoder's text to a model of one text.
+    expect(whole.failed.map(({ key }) => key)).toEqual(
+      expect.arrayContaining([
+        'induction-2l, ablate cross_heads resample, prompt 0',
+        'induction-2l, patch cross_z denoise, prompt 0',
+      ]),
+    )
+  })
+
+  it('hold what the calls themselves give', async () => {
+    const model = await openModel(path, { threads: 1 })
+    const reading = await model.reading([7, 3, 12])
+    const own = { kind: 'logit_diff', answer: 12, wrong: 4 } as const
+    const [clean, corrupt] = [
+      [0, 9, 5, 2],
+      [0, 9, 8, 2],
+    ]
+    const found = cellsOf('wide.db').filter(({ prompt, model: { name } }) => prompt === 1 && name === 't5')
+    const results = [
+      await pathPatch(reading, clean!, corrupt!, {
+        from: ['L0H0', 'L0H1'],
+        to: ['L1H0.q', 'L1H0.k'],
+        mlps: 'freeze',
+        metric: own,
+      }),
+      await attribute(reading, clean!, corrupt!, { sites: ['z', 'k'], verify: 3, metric: own }),
+      await ablate(reading, clean!, {
+        over: 'cross_heads',
+        kind: 'resample',
+        reference: [[0, 4, 6, 2]],
+        metric: own,
+      }),
+      await patch(reading, clean!, corrupt!, { site: 'cross_z', metric: own }),
+    ]
+    expect(found.map(({ kind }) => kind)).toEqual(['path', 'attribute', 'ablate', 'patch'])
+    found.forEach(({ result }, i) => {
+      expect(result).toEqual(JSON.parse(JSON.stringify(results[i])))
+    })
+    await model.close()
+  })
+
+  it('killed anywhere and run again, end the same', async () => {
+    for (const after of [1, 3]) {
+      const stop = new AbortController()
+      let seen = 0
+      const name = at(`cut${after}.db`)
+      const first = runShard(wide, both, name, {
+        signal: stop.signal,
+        onCell: () => {
+          if (++seen === after) stop.abort()
+        },
+      })
+      await expect(first).rejects.toMatchObject({ code: 'cancelled' })
+      await runShard(wide, both, name)
+      expect(bytes(`cut${after}.db`).equals(bytes('wide.db'))).toBe(true)
+    }
+  })
+
+  it('are experiments of the app', () => {
+    const store = openStore(at('wide.db'), { readonly: true })
+    try {
+      const kinds = store.listExperiments(['ablate', 'patch', 'path', 'attribute']).map(({ kind }) => kind)
+      expect(new Set(kinds)).toEqual(new Set(['ablate', 'patch', 'path', 'attribute']))
+      const [newest] = store.listExperiments(['path'])
+      expect(store.experiment(newest!.id).plan).toMatchObject({
+        request: { model: path, clean: decoder([0, 9, 5, 2]), from: ['L0H0', 'L0H1'], mlps: 'freeze' },
+      })
+    } finally {
+      store.close()
+    }
   })
 })
 

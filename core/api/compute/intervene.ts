@@ -5,7 +5,7 @@
 import { HeadscopeError } from '../../errors.ts'
 import { ablate } from '../../intervene/ablate.ts'
 import { attribute } from '../../intervene/attribute.ts'
-import { placeOf } from '../../intervene/collect.ts'
+import { cellKey } from '../../intervene/cell-key.ts'
 import { patch } from '../../intervene/patch.ts'
 import { pathPatch } from '../../intervene/path.ts'
 import { decoderPrompt } from '../../run/decoder-prompt.ts'
@@ -111,12 +111,4 @@ export function decoderOwn(model: Model, { decoder }: PromptInput): number[] | n
     : decoderPrompt(model, decoder?.text ?? '')
 }
 
-/** How a cell is told from the others of its sweep. */
-export function cellKey(kind: ExperimentKind, cell: unknown): string {
-  if (kind === 'path') {
-    const { from, to } = cell as Experiments['path']['cell']
-    return `${from} ${to}`
-  }
-  const place = placeOf(cell as Experiments['ablate']['cell'])
-  return kind === 'attribute' ? `${(cell as Experiments['attribute']['cell']).site} ${place}` : place
-}
+export { cellKey }
