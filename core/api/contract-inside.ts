@@ -67,6 +67,7 @@ export interface GeometryRequest {
   readonly model: string
   readonly prompt: PromptInput
   readonly border?: number
+  readonly edits?: readonly Edit[]
 }
 export interface GeometryReply extends ResidualGeometry {
   readonly tokens: readonly TokenView[]
@@ -78,6 +79,8 @@ export interface CellInput {
   readonly prompt: PromptInput
   readonly pos: number
   readonly border: number
+  /** Of the run whose residual it is. */
+  readonly edits?: readonly Edit[]
 }
 
 /**

@@ -156,6 +156,8 @@ export interface SpecSummary {
   readonly positional: string
   readonly parallel: boolean
   readonly tied: boolean
+  /** Set where a token sees later ones. */
+  readonly causal?: false
   /** The encoder that the decoder reads, and the token that a decoder's text begins with; else absent. */
   readonly encoder?: { readonly n_layers: number; readonly n_heads: number; readonly start: number }
 }

@@ -5,7 +5,8 @@ import { edit, model, prompt } from './schemas.ts'
 const token = z.union([z.int(), z.string().min(1).max(1000)])
 const index = z.int().min(0)
 const head = { model, prompt, layer: index, head: index }
-const cell = z.strictObject({ prompt, pos: index, border: index })
+const edits = z.array(edit).max(1000).optional()
+const cell = z.strictObject({ prompt, pos: index, border: index, edits })
 const metric = z.strictObject({
   kind: z.enum(['logit_diff', 'logit', 'logprob', 'prob', 'loss']),
   pos: z.int().optional(),
@@ -33,7 +34,7 @@ export const dlaBody = z.strictObject({
   sources: z.boolean().optional(),
   value_bias: z.enum(['heads', 'bias']).optional(),
 })
-export const geometryBody = z.strictObject({ model, prompt, border: index.optional() })
+export const geometryBody = z.strictObject({ model, prompt, border: index.optional(), edits })
 export const changeBody = z.strictObject({ model, from: cell, to: cell })
 export const contextsBody = z.strictObject({
   model,

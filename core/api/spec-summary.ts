@@ -22,6 +22,7 @@ export function specSummary(spec: ModelSpec): SpecSummary {
     positional: spec.positional,
     parallel: first.parallel,
     tied: spec.tied,
+    ...(decoderOf(spec).causal ? {} : { causal: false as const }),
     ...(encoder && {
       encoder: {
         n_layers: encoder.layers.length,

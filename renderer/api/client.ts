@@ -25,6 +25,8 @@ import type {
   Freed,
   GenerateReply,
   GenerateRequest,
+  GeometryReply,
+  GeometryRequest,
   HeadGradientsReply,
   HeadGradientsRequest,
   InductionView,
@@ -40,6 +42,8 @@ import type {
   OpenCost,
   OpenedModel,
   PairsRequest,
+  PatchedReply,
+  PatchedRequest,
   PredictReply,
   PredictRequest,
   Reproduced,
@@ -175,6 +179,10 @@ export const api = {
 
   /** The newest scan of a checkpoint; null when it was never scanned. */
   async scan(model: string): Promise<ScanReply | null> {
+  patched: (body: PatchedRequest, signal?: AbortSignal) =>
+    post<PatchedReply>('/api/residual/patched', body, signal),
+  geometry: (body: GeometryRequest, signal?: AbortSignal) =>
+    post<GeometryReply>('/api/residual/geometry', body, signal),
     try {
       return await get<ScanReply>('/api/scans', { model })
     } catch (error) {

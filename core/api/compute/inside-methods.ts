@@ -100,10 +100,13 @@ export function createInsideMethods({
         return { ...found, definition: analyses.DLA_DEFINITION, tokens: view(opened, ids) }
       }),
 
-    geometry: ({ model, prompt, border }: T.GeometryRequest, { signal }: Call): Promise<T.GeometryReply> =>
+    geometry: (
+      { model, prompt, border, edits }: T.GeometryRequest,
+      { signal }: Call,
+    ): Promise<T.GeometryReply> =>
       models.use(model, async (opened) => {
         const { model: read, ids } = await oneOf(opened, prompt)
-        const stream = await analyses.residualStream(read, ids, { signal })
+        const stream = await analyses.residualStream(read, ids, { ...(edits ? { edits } : {}), signal })
         return {
           ...analyses.residualGeometry(stream),
           tokens: view(opened, ids),

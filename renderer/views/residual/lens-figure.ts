@@ -1,7 +1,8 @@
-/** The lanes of the residual stream as a figure: a cell per border and position, its likeliest token as text. */
-import type { LensReply } from '../../../core/api/contract.ts'
+/** The lanes of the residual stream as a figure: a cell per border and position, its likeliest token as text; its table. */
+import type { LensReply, ReproduceRequest } from '../../../core/api/contract.ts'
 import type { TokenView } from '../../../core/checkpoint/types.ts'
 import { isDark, weightColor } from '../../charts/color.ts'
+import type { Figure } from '../../charts/figure.ts'
 import { type FigureBody, LINE, PALE, rampLegend, rectAt, textAt, UNDEFINED } from '../../charts/svg.ts'
 import { cellPosition, type LensColour } from './lens-table.tsx'
 
@@ -22,6 +23,62 @@ const ENDS: Readonly<Record<LensColour, readonly [string, string]>> = {
   entropy: ['sure', 'even'],
   loss: ['0', '8 nats'],
   answer: ['0', '1'],
+  rank: ['last', 'first'],
+}
+
+const COLOURS: Readonly<Record<LensColour, string>> = {
+  probability: 'probability of the likeliest token, 0 to 1',
+  entropy: 'entropy, from sure to even over the vocabulary',
+  loss: 'loss at the token that follows, 0 to 8 nats',
+  answer: 'probability of the answer',
+  rank: 'rank of the answer, logarithmic',
+}
+
+/** A page of a lens as it leaves the app. */
+export function lensFigure(
+  given: LensPicture & {
+    readonly title: string
+    readonly answer: string | null
+    readonly reproduce: ReproduceRequest | null
+  },
+): Figure {
+  const { lens, views, colour, title, answer, reproduce } = given
+  const shown = lens.layers[0]?.positions ?? []
+  const part = shown.length < views.length ? `, positions ${shown[0]?.pos}–${shown.at(-1)?.pos}` : ''
+  const asked = (colour === 'answer' || colour === 'rank') && answer !== null ? ` ‘${answer}’` : ''
+  return {
+    title: title + part,
+    note: `What the model would say at each block border. Rows are borders, from what enters block 0 (in) to the end; columns positions. Colour: ${COLOURS[colour]}${asked}.`,
+    facts: [lens.definition],
+    body: () => lensBody(given),
+    table: () => ({
+      columns: [
+        'border',
+        'position',
+        'token',
+        'top_token',
+        'top_probability',
+        'entropy',
+        'loss',
+        'answer_probability',
+        'answer_rank',
+      ],
+      rows: lens.layers.flatMap(({ layer, positions }) =>
+        positions.map((one) => [
+          layer,
+          one.pos,
+          views[one.pos]?.text ?? '',
+          one.top[0] ? (lens.words[one.top[0].id]?.text ?? String(one.top[0].id)) : null,
+          one.top[0]?.prob ?? null,
+          one.entropy,
+          one.loss,
+          one.prob,
+          one.rank,
+        ]),
+      ),
+    }),
+    reproduce,
+  }
 }
 
 export function lensBody({ lens, views, vocab, colour }: LensPicture): FigureBody {
