@@ -4,18 +4,15 @@
  */
 import { statSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import { bindTensors } from '../checkpoint/bind.ts'
 import { readConfig } from '../checkpoint/config.ts'
 import { contentHash } from '../checkpoint/content-hash.ts'
-import { openCheckpoint } from '../checkpoint/open.ts'
 import { isCheckpointFolder } from '../checkpoint/series.ts'
-import { checkVocab } from '../checkpoint/tokenizer.ts'
 import type { Checkpoint, ContentHash } from '../checkpoint/types.ts'
 import { readFamily } from '../families/index.ts'
 import { decoderOf, type ModelSpec } from '../graph/model-spec.ts'
 import { cacheBytesPerToken, countParameters, type ParameterCount } from '../run/parameters.ts'
+import { readModel } from '../run/read-model.ts'
 import { type HookInfo, listHooks } from '../run/segments.ts'
-import { chooseUnembedding } from '../run/unembedding.ts'
 
 export interface Inspection {
   readonly path: string
@@ -47,25 +44,14 @@ export function cacheBytes(spec: ModelSpec, tokens: number): number {
 // --- Internal helpers ---
 
 function inspectCheckpoint(path: string): Inspection {
-  const checkpoint = openCheckpoint(path)
-  const family = readFamily(checkpoint.config)
-  const bound = bindTensors(checkpoint, family.plan)
-  const { matrix, tied, warning } = chooseUnembedding(family, bound)
-  const spec = { ...family.spec, tied }
-  const model = { ...family, spec }
-  const vocabulary = checkpoint.tokenizer ? checkVocab(checkpoint.tokenizer, spec.dVocab) : null
+  const { checkpoint, bound, model, parameters, hooks, warnings } = readModel(path)
   return {
     path: checkpoint.path,
-    spec,
-    parameters: countParameters(model, !tied),
+    spec: model.spec,
+    parameters,
     cacheBytesPerToken: cacheBytesPerToken(model),
-    hooks: listHooks(model, matrix),
-    warnings: [
-      ...checkpoint.warnings,
-      ...family.warnings,
-      ...bound.warnings,
-      ...[warning, vocabulary].filter((sentence) => sentence !== null),
-    ],
+    hooks,
+    warnings,
     checkpoint,
     contentHash: () => contentHash(bound),
   }

@@ -1,21 +1,17 @@
 /** Opens a checkpoint for running. Nothing is computed and no weight is read, except to write a float32 working copy. */
 import { availableParallelism } from 'node:os'
 import {
-  bindTensors,
   type Checkpoint,
   type ContentHash,
-  checkVocab,
   checkWeightFiles,
   contentHash,
   type EncodeOptions,
-  openCheckpoint,
   type Progress,
   readTensor,
   type Tokenizer,
   weightFiles,
 } from '../checkpoint/index.ts'
 import { HeadscopeError } from '../errors.ts'
-import { readFamily } from '../families/index.ts'
 import { matchHooks } from '../graph/hook-names.ts'
 import type { ModelSpec } from '../graph/model-spec.ts'
 import { onnxFileOf } from '../onnx/find.ts'
@@ -23,12 +19,12 @@ import { type Device, requireDevice } from './devices.ts'
 import type { Engine } from './engine.ts'
 import { type Generated, type GenerateOptions, generate } from './generate.ts'
 import { hookedRun } from './hooked-run.ts'
-import { countParameters, type ParameterCount } from './parameters.ts'
+import type { ParameterCount } from './parameters.ts'
+import { readModel } from './read-model.ts'
 import { readingModel } from './reading.ts'
-import { type HookInfo, listHooks } from './segments.ts'
+import type { HookInfo } from './segments.ts'
 import { createSessionPool, type SessionMode } from './session.ts'
 import type { Run, RunOptions } from './types.ts'
-import { chooseUnembedding } from './unembedding.ts'
 import { versions } from './versions.ts'
 
 export interface OpenOptions {
@@ -87,11 +83,8 @@ export async function openModel(path: string, options: OpenOptions = {}): Promis
   const onnx = onnxFileOf(path)
   if (onnx) return (await import('./onnx-model.ts')).openOnnx(onnx, options)
   const device = await requireDevice(options.device ?? 'cpu')
-  const checkpoint = openCheckpoint(path)
-  const family = readFamily(checkpoint.config)
-  const bound = bindTensors(checkpoint, family.plan)
-  const unembedding = chooseUnembedding(family, bound)
-  const spec: ModelSpec = { ...family.spec, tied: unembedding.tied }
+  const { checkpoint, bound, model, matrix, parameters, hooks, warnings } = readModel(path)
+  const { spec } = model
   const cache = options.cacheDir === undefined ? {} : { cacheDir: options.cacheDir }
   let hashed: Promise<ContentHash> | null = null
   let known: string | null = null
@@ -114,10 +107,7 @@ export async function openModel(path: string, options: OpenOptions = {}): Promis
     ...(options.signal ? { signal: options.signal } : {}),
     ...(options.onProgress ? { onProgress: options.onProgress } : {}),
   })
-  const model = { ...family, spec }
-  const hooks = listHooks(model, unembedding.matrix)
   const engines = new Map<SessionMode, Engine>()
-  const vocabulary = checkpoint.tokenizer ? checkVocab(checkpoint.tokenizer, spec.dVocab) : null
   const { tokenizer } = checkpoint
 
   const provenance = () => ({
@@ -136,14 +126,9 @@ export async function openModel(path: string, options: OpenOptions = {}): Promis
     device,
     checkpoint,
     tokenizer,
-    parameters: countParameters(model, !unembedding.tied),
+    parameters,
     hooks,
-    warnings: [
-      ...checkpoint.warnings,
-      ...family.warnings,
-      ...bound.warnings,
-      ...[unembedding.warning, vocabulary].filter((warning) => warning !== null),
-    ],
+    warnings,
     encode(text, encoding) {
       if (!tokenizer)
         throw new HeadscopeError('bad-prompt', `${checkpoint.tokenizerProblem} Give the prompt as token ids.`)
@@ -176,7 +161,6 @@ export async function openModel(path: string, options: OpenOptions = {}): Promis
         device,
         check: () => checkWeightFiles(weights),
       })
-      const { matrix } = unembedding
       const engine: Engine = { model, matrix, weights, pool, hooks, scoreBudget, encode: opened.encode }
       engines.set(mode, engine)
       return engine
