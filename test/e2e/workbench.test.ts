@@ -1,8 +1,7 @@
 /** The workbench: palette, keys, edits with undo, comparison, sweeps, and what a screen reader finds on every tab. */
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { violations } from '../support/axe.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { type AppEngine, startAppEngine } from './app-engine.ts'
 
@@ -11,7 +10,6 @@ let browser: Browser
 let page: Page
 let start: string
 const problems: string[] = []
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 beforeAll(async () => {
   ;[engine, browser] = await Promise.all([startAppEngine(), launchBrowser()])
@@ -45,26 +43,6 @@ async function at(state: string): Promise<void> {
   url.hash = hash.toString()
   await page.goto(url.href)
   await page.locator('.score-row').first().waitFor()
-}
-
-/** What axe finds wrong, one line each. */
-function violations(): Promise<string[]> {
-  return page.evaluate(async (source) => {
-    const holder = globalThis as unknown as {
-      axe?: {
-        run(
-          root: unknown,
-          options: unknown,
-        ): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }>
-      }
-    }
-    if (!holder.axe) new Function(source)()
-    await new Promise((resolve) => setTimeout(resolve, 300)) // what a tab asks for has come
-    const found = await holder.axe!.run(document, { resultTypes: ['violations'] })
-    return found.violations.flatMap(({ id, nodes }) =>
-      nodes.map((node) => `${id}: ${node.html.slice(0, 160)} ${node.failureSummary.slice(0, 160)}`),
-    )
-  }, AXE)
 }
 
 describe.sequential('the workbench', () => {
@@ -347,12 +325,12 @@ describe.sequential('the workbench', () => {
       for (const tab of tabs) {
         await page.getByRole('tab', { name: tab, exact: true }).click()
         await page.waitForTimeout(400)
-        for (const line of await violations()) found.push(`${tab}, ${theme}: ${line}`)
+        for (const line of await violations(page)) found.push(`${tab}, ${theme}: ${line}`)
       }
     }
     await page.keyboard.press('Control+k')
     await page.getByRole('option').first().waitFor()
-    for (const line of await violations()) found.push(`palette: ${line}`)
+    for (const line of await violations(page)) found.push(`palette: ${line}`)
     await page.keyboard.press('Escape')
     expect(found).toEqual([])
     expect(problems).toEqual([])

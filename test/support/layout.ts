@@ -91,7 +91,7 @@ export function layoutFlaws(page: Page): Promise<string[]> {
     // Letters: cut without a sign that they go on, outside of the window, or written over others.
     const texts: {
       node: Node
-      /** The dialog that it is in. */
+      /** The dialog or hint that it is in. */
       layer: Element | null
       words: string
       box: { left: number; top: number; right: number; bottom: number }
@@ -134,14 +134,14 @@ export function layoutFlaws(page: Page): Promise<string[]> {
         if (box.right - box.left < 3 || box.bottom - box.top < 3) continue
         if (box.right > innerWidth + 1)
           flaws.push(`“${words.slice(0, 40)}” leaves the window at ${Math.round(line.top)}`)
-        texts.push({ node, layer: holder.closest('[role=dialog]'), words, box })
+        texts.push({ node, layer: holder.closest('[role=dialog], [data-base-ui-portal]'), words, box })
       }
     }
     texts.sort((a, b) => a.box.top - b.box.top)
     texts.forEach(({ node, layer, words, box }, i) => {
       for (let j = i + 1; j < texts.length && texts[j]!.box.top < box.bottom - 4; j++) {
         const other = texts[j]!
-        if (other.layer !== layer) continue // a dialog lies on the rest
+        if (other.layer !== layer) continue // a dialog or a hint lies on the rest
         if (other.node === node) continue // what is cut by an ellipsis is counted twice
         const wide = Math.min(box.right, other.box.right) - Math.max(box.left, other.box.left)
         const high = Math.min(box.bottom, other.box.bottom) - other.box.top

@@ -9,6 +9,7 @@ import { meanOfRows, type Reading } from '../../charts/reading.ts'
 import { preciseWeight, signedWeight } from '../../state/format.ts'
 import { getSelection, hover, setHover, toggleAlso, toggleQuery, useSelection } from '../../state/store.ts'
 import type { Theme } from '../../state/theme.ts'
+import { keepStop, walkStops } from '../../ui/one-stop.ts'
 
 interface Props {
   readonly reading: Reading
@@ -42,12 +43,19 @@ export function TextForm({ reading, tokens, theme, log }: Props) {
         point at a word: <span className="key-looks">where it looks</span>{' '}
         <span className="key-seen">who looks at it</span> · click locks it · shift-click: the mean of several
       </p>
-      <p className="text-words" ref={tint} onPointerLeave={() => setHover(null, null)}>
+      <p
+        className="text-words"
+        ref={tint}
+        onPointerLeave={() => setHover(null, null)}
+        onFocus={keepStop}
+        onKeyDown={walkStops}
+      >
         {tokens.map((token, i) => (
           <button
             // biome-ignore lint/suspicious/noArrayIndexKey: a token is its position
             key={i}
             type="button"
+            tabIndex={i === 0 ? 0 : -1}
             className={token.special ? 'word is-special' : 'word'}
             aria-label={`word ${i} ${token.text}`}
             onPointerEnter={() => setHover(i, null)}

@@ -171,7 +171,7 @@ function Series({
           ]}
           onChange={setAxis}
         />
-        <StepSlider steps={steps} at={at} busy={move.isPending} onMove={(i) => move.mutateAsync(i)} />
+        <StepSlider steps={steps} at={at} onMove={(i) => move.mutateAsync(i)} />
         {(missing.length > 0 || running) && !reading && (
           <button
             type="button"

@@ -1,17 +1,33 @@
 /** Moves through the checkpoints of a series, by hand or by itself. */
-import { useState } from 'react'
+import { useRef, useState } from 'react'
 import type { Step } from './curves.ts'
 
 interface Props {
   readonly steps: readonly Step[]
   readonly at: number
-  readonly busy: boolean
   readonly onMove: (index: number) => Promise<unknown>
 }
 
 const PAUSE_MS = 450
 
-export function StepSlider({ steps, at, busy, onMove }: Props) {
+export function StepSlider({ steps, at, onMove }: Props) {
+  /** Where the hand is: ahead of `at` while a checkpoint is opened, so that no step of a key is lost. */
+  const [aim, setAim] = useState<number | null>(null)
+  const wanted = useRef<number | null>(null)
+  const go = async (index: number) => {
+    const idle = wanted.current === null
+    wanted.current = index
+    setAim(index)
+    if (!idle) return // the one that is on its way goes on to this one
+    for (let next: number | null = index; next !== null; ) {
+      await onMove(next).catch(() => undefined) // shown where the slider stands
+      const newer: number | null = wanted.current
+      next = newer === next ? null : newer
+    }
+    wanted.current = null
+    setAim(null)
+  }
+  const shown = aim ?? at
   const [play, setPlay] = useState<AbortController | null>(null)
   const toggle = async () => {
     if (play) return play.abort()
@@ -44,16 +60,15 @@ export function StepSlider({ steps, at, busy, onMove }: Props) {
         type="range"
         min={0}
         max={steps.length - 1}
-        value={at}
+        value={shown}
         aria-label="Checkpoint"
-        aria-valuetext={steps[at]?.at ?? ''}
-        disabled={busy && !play}
+        aria-valuetext={steps[shown]?.at ?? ''}
         onChange={(event) => {
           play?.abort()
-          void onMove(Number(event.target.value)).catch(() => undefined) // shown where the slider stands
+          void go(Number(event.target.value))
         }}
       />
-      <output className="mono">{steps[at]?.at}</output>
+      <output className="mono">{steps[shown]?.at}</output>
     </span>
   )
 }

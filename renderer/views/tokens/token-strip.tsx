@@ -19,6 +19,7 @@ import {
   useSelection,
 } from '../../state/store.ts'
 import { type Theme, useTheme } from '../../state/theme.ts'
+import { keepStop, walkStops } from '../../ui/one-stop.ts'
 import { PromptEditor } from './prompt-editor.tsx'
 import { TokenCard } from './token-card.tsx'
 
@@ -176,6 +177,9 @@ const TokenList = memo(function TokenList({ run, pairs }: { run: RunDetail; pair
       className="tokens"
       aria-label="Tokens; colour: where the chosen token looks in the chosen head"
       onPointerLeave={() => setHover(null, null)}
+      onFocus={keepStop}
+      onBlur={() => setHover(null, null)}
+      onKeyDown={walkStops}
     >
       {run.views.map((view, i) => {
         const loss = i === 0 ? null : (run.predictions[i - 1]?.loss ?? null)
@@ -185,6 +189,7 @@ const TokenList = memo(function TokenList({ run, pairs }: { run: RunDetail; pair
           <li key={i}>
             <button
               type="button"
+              tabIndex={i === 0 ? 0 : -1}
               className={`token${view.special ? ' is-special' : ''}${view.group !== null ? ' is-part' : ''}`}
               aria-label={`token ${i} ${view.text}`}
               title={`${i} · id ${view.id}${surprise}${repeats.has(i) ? ' · occurred before' : ''}`}
@@ -196,6 +201,9 @@ const TokenList = memo(function TokenList({ run, pairs }: { run: RunDetail; pair
                 return undefined
               }}
               onPointerEnter={() => setHover(i, null)}
+              onFocus={(event) => {
+                if (event.currentTarget.matches(':focus-visible')) setHover(i, null) // as the pointer would
+              }}
             >
               <i className="token-index">
                 {i}

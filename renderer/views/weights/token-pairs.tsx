@@ -44,7 +44,8 @@ export function TokenPairs({ model, head }: { model: OpenedModel; head: HeadId }
           {pairs.error.message}
         </p>
       )}
-      <ol className="ranked-list">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and holds nothing else that takes the keys */}
+      <ol className="ranked-list" aria-label="Pairs, the strongest first" tabIndex={0}>
         {found?.pairs.map((pair) => (
           <li key={`${pair.input}.${pair.output}`} className="pair-line">
             <span className="token-text clip">{found.words[pair.input]?.text ?? pair.input}</span>
