@@ -60,10 +60,10 @@ export function titleOf<K extends AnalysisKind>(
     }
     case 'compare': {
       const { a, b } = reply as Given<'compare'>
-      return `${short(a)} and ${short(b)}, ${count((request as Analyses['compare']['request']).prompts.length, 'text')}`
+      return `${short(a, b)} and ${short(b, a)}, ${count((request as Analyses['compare']['request']).prompts.length, 'text')}`
     }
     default:
-      return count((reply as Given<'series'>).steps.length, 'step')
+      return `series of ${count((reply as Given<'series'>).steps.length, 'step')}`
   }
 }
 
@@ -114,7 +114,8 @@ function unpackItems({ places, heads, weights, hits }: PackedItems): SpanItem[] 
   }))
 }
 
-/** The last two parts of a path. */
-function short(name: string): string {
-  return name.split('/').slice(-2).join('/')
+/** The last part of a path, or two where the other one ends alike. */
+function short(name: string, other: string): string {
+  const last = (path: string, parts: number) => path.split('/').slice(-parts).join('/')
+  return last(name, last(name, 1) === last(other, 1) ? 2 : 1)
 }

@@ -65,19 +65,31 @@ test('lists kinds newest first, and deletes', () => {
 
 test('S35: finished work is kept whole with every checkpoint that it is about, and read back as it was given', () => {
   const other = { ...checkpoint, contentHash: 'def', name: 'other' }
+  const asked = { request: { model: '/m' }, models: [{ path: '/m', name: 'm' }] }
   const cells = [
     { key: 'L0H0', value: { layer: 0, head: 0, difference: { value: -0.1, n: 3, why: 'x' } } },
     { key: 'L0H1', value: { layer: 0, head: 1, difference: { value: null, n: 0 } } },
   ]
   const result = { triples: 3, warnings: ['<b>'], low: 5e-324 }
-  const input = { kind: 'relation', checkpoint, plan, name: 'green forest', others: [other], cells, result }
+  const input = {
+    kind: 'relation',
+    checkpoint,
+    plan: asked,
+    name: 'green forest',
+    others: [other],
+    cells,
+    result,
+  }
   const id = store.keepExperiment(input)
   expect(store.experiment(id)).toMatchObject({
-    ...{ kind: 'relation', name: 'green forest', contentHash: 'abc', plan, complete: true },
+    ...{ kind: 'relation', name: 'green forest', contentHash: 'abc', plan: asked, complete: true },
     ...{ cells: 2, done: 2, cellList: cells, result },
   })
   expect(store.checkpoints().map(({ contentHash }) => contentHash)).toEqual(['def', 'abc'])
   expect(store.listExperiments(['relation'])).toMatchObject([{ id, name: 'green forest', complete: true }])
+  // The same weights, seen elsewhere later: the analysis still names where it read them.
+  store.saveCheckpoint({ ...checkpoint, path: '/copy', name: 'copy' })
+  expect(store.listExperiments(['relation'])).toMatchObject([{ model: '/m', modelName: 'm' }])
   // What cannot be written leaves nothing behind.
   const circular: Record<string, unknown> = {}
   circular.self = circular

@@ -37,7 +37,8 @@ export interface ExperimentRow {
   readonly kind: string
   readonly name: string | null
   readonly contentHash: string
-  readonly model: string // path
+  /** Path: as the plan says, where it names models; the same weights may lie elsewhere too. */
+  readonly model: string
   readonly modelName: string
   readonly created: string
   /** Cells of the plan, and those that are there. */
@@ -182,7 +183,9 @@ export function experimentTable(db: Database.Database): Experiments {
 // --- Internal helpers ---
 
 /** Without plan and result, which may be megabytes that a list does not show. */
-const COLUMNS = `e.id, e.kind, e.name, c.content_hash, c.path, c.name AS model_name, e.created, e.cells,
+const COLUMNS = `e.id, e.kind, e.name, c.content_hash, e.created, e.cells,
+  ifnull(e.plan ->> '$.models[0].path', c.path) AS path,
+  ifnull(e.plan ->> '$.models[0].name', c.name) AS model_name,
   (SELECT count(*) FROM experiment_cell x WHERE x.experiment = e.id) AS done, e.complete`
 const FROM = 'FROM experiment e JOIN checkpoint c ON c.id = e.checkpoint'
 

@@ -180,7 +180,7 @@ describe('comparisons', () => {
     expect(listed[0]).toMatchObject({
       id: result.experiment,
       kind: 'series',
-      title: expect.stringMatching(/^\d+ steps$/),
+      title: expect.stringMatching(/^series of \d+ steps$/),
     })
     const param = { id: String(result.experiment) }
     await client.api.analyses[':id'].$delete({ param })

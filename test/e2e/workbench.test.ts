@@ -234,8 +234,9 @@ describe.sequential('the workbench', () => {
     await at('&tab=series')
     await page.getByRole('button', { name: /^Score \d+ of 13 steps/ }).click()
     await eventually(() =>
-      page.getByRole('region', { name: 'Curves' }).locator('.pane-title').textContent(),
-    ).toMatch(/0\.5 or above from step1024 on, not yet at step960/)
+      page.getByRole('region', { name: 'Curves' }).locator('.series-onset').textContent(),
+    ).toMatch(/passes 0\.5 between step960 and step1024 .*falls most from step9\d\d/)
+    await eventually(() => address().get('t.series-result')).toMatch(/^\d+$/)
     await page.getByRole('slider', { name: 'Checkpoint' }).fill('3')
     await eventually(() => address().get('model')).toMatch(/step640$/)
     await eventually(() => page.locator('.step-slider output').textContent()).toBe('step640')

@@ -1,10 +1,11 @@
 /** What was computed and is kept: analyses and sweeps, newest first. A click shows one again; nothing is computed. */
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import type { ExperimentSummary } from '../../../core/api/contract.ts'
 import { useAnalyses } from '../../api/analyses.ts'
 import { api } from '../../api/client.ts'
 import { openExperiment } from '../../state/open.ts'
-import { openAnalysis } from '../../state/open-analysis.ts'
+import { isShown, openAnalysis } from '../../state/open-analysis.ts'
 import { useSelection } from '../../state/store.ts'
 import { when } from '../../ui/sizes.ts'
 
@@ -16,21 +17,30 @@ interface Entry {
   readonly title: string
   readonly modelName: string
   readonly created: string
+  readonly isOpen: boolean
   readonly open: () => Promise<void>
 }
+
+const sweepTab = (kind: ExperimentSummary['kind']) => (kind === 'ablate' ? 'ablation' : 'patching')
+const sweepTool = (kind: ExperimentSummary['kind']) => (kind === 'ablate' ? 'ablation' : kind)
 
 export function ExperimentList() {
   const analyses = useAnalyses()
   const sweeps = useQuery({ queryKey: ['experiments'], queryFn: api.experiments })
   const [all, setAll] = useState(false)
   const show = useMutation({ mutationFn: (open: () => Promise<void>) => open() })
+  const tab = useSelection((s) => s.tab)
   const tool = useSelection((s) => s.tool)
-  const shown = new Set(Object.values(tool))
   const entries: Entry[] = [
-    ...(analyses.data ?? []).map((one) => ({ ...one, open: () => openAnalysis(one) })),
+    ...(analyses.data ?? []).map((one) => ({
+      ...one,
+      isOpen: isShown(one, { tab, tool }),
+      open: () => openAnalysis(one),
+    })),
     ...(sweeps.data ?? []).map((one) => ({
       ...one,
       title: `${one.kind}, ${one.done}${one.complete ? '' : ` of ${one.cells}`} cells`,
+      isOpen: tab === sweepTab(one.kind) && tool[sweepTool(one.kind)] === String(one.id),
       open: () => openExperiment(one),
     })),
   ].sort((a, b) => b.id - a.id)
@@ -43,20 +53,21 @@ export function ExperimentList() {
         </p>
       )}
       <ul className="library-list">
-        {entries.slice(0, all ? entries.length : SHOWN).map(({ id, title, modelName, created, open }) => (
-          <li key={id}>
-            <button
-              type="button"
-              className={shown.has(String(id)) ? 'library-row is-selected' : 'library-row'}
-              title={`${title} · ${modelName} · ${when(created)}\nkept as experiment ${id}; opens without computing`}
-              onClick={() => show.mutate(open)}
-            >
-              <span className="run-id">{id}</span>
-              <span className="clip">{title}</span>
-              <i className="count">{modelName}</i>
-            </button>
-          </li>
-        ))}
+        {entries
+          .slice(0, all ? entries.length : SHOWN)
+          .map(({ id, title, modelName, created, isOpen, open }) => (
+            <li key={id}>
+              <button
+                type="button"
+                className={isOpen ? 'library-row is-selected' : 'library-row'}
+                title={`${title} · ${modelName} · ${when(created)}\nkept as experiment ${id}; opens without computing`}
+                onClick={() => show.mutate(open)}
+              >
+                <span className="run-id">{id}</span>
+                <span className="clip">{title}</span>
+              </button>
+            </li>
+          ))}
         {entries.length > SHOWN && (
           <li>
             <button type="button" className="library-row muted" onClick={() => setAll(!all)}>

@@ -7,6 +7,7 @@ import { useLibrary, useModel, useRun } from '../../api/queries.ts'
 import { openCheckpoint, openRun, runOn } from '../../state/open.ts'
 import { useSelection } from '../../state/store.ts'
 import { Failed } from '../../ui/notice.tsx'
+import { NotebookEntry } from '../notebook/library-entry.tsx'
 import { ExperimentList } from './experiment-list.tsx'
 import { OpenDialog } from './open-dialog.tsx'
 
@@ -81,6 +82,7 @@ export function Library() {
         {runs.every((r) => isOnlyViewed(r.id)) && <li className="library-none">Nothing stored yet.</li>}
       </ul>
       <ExperimentList />
+      <NotebookEntry />
     </nav>
   )
 }
