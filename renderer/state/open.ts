@@ -98,18 +98,17 @@ export async function openExperiment(summary: ExperimentSummary): Promise<void> 
     chosenToken(model, request.metric.wrong, detail),
   ])
   const pos = metricPosition(request.metric, detail.prompts[0]?.length ?? 0)
-  select({
-    tab: SWEEP_TABS[kind],
-    query: pos,
-    tool: {
-      ...getSelection().tool,
-      metric: request.metric.kind === 'logit_diff' ? '' : request.metric.kind,
-      answer,
-      wrong,
-      at: pos === null ? '' : 'locked',
-      ...settingsOf(detail),
-    },
-  })
+  const settings = {
+    ...getSelection().tool,
+    metric: request.metric.kind === 'logit_diff' ? '' : request.metric.kind,
+    answer,
+    wrong,
+    at: pos === null ? '' : 'locked',
+    ...settingsOf(detail),
+  }
+  // An empty setting is the one that a tab has unasked.
+  const tool = Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== ''))
+  select({ tab: SWEEP_TABS[kind], query: pos, tool })
 }
 
 /** A token of a stored metric as the fields keep it; one that is a text keeps that text. Empty: none. */
@@ -180,6 +179,8 @@ async function runFor(model: OpenedModel, prompt: PromptInput): Promise<number> 
 }
 
 async function storedRun(model: OpenedModel, prompt: PromptInput): Promise<number | null> {
+  if (prompt.decoder) return null
+  if (prompt.ids) return runOfIds(model, prompt.ids)
   if (prompt.text === undefined || (prompt.bos ?? 'auto') !== 'auto') return null
   const library = await queryClient.fetchQuery({ queryKey: ['library'], queryFn: api.library })
   const known = library.runs.find(
@@ -199,6 +200,19 @@ async function storedRun(model: OpenedModel, prompt: PromptInput): Promise<numbe
   return tokens.length === run.views.length && tokens.every((t, i) => t.id === run.views[i]?.id)
     ? known.id
     : null
+}
+
+/** A stored run of exactly these ids, so that a sweep that is opened again shows the text that it was made on. */
+async function runOfIds(model: OpenedModel, ids: readonly number[]): Promise<number | null> {
+  const library = await queryClient.fetchQuery({ queryKey: ['library'], queryFn: api.library })
+  const like = library.runs.filter(
+    (run) => run.model === model.path && run.tokens === ids.length && run.edits === 0 && run.captures,
+  )
+  for (const { id } of like) {
+    const { views } = await queryClient.fetchQuery({ queryKey: ['run', id], queryFn: () => api.run(id) })
+    if (views.every((view, i) => view.id === ids[i])) return id
+  }
+  return null
 }
 
 function strongest(heads: readonly HeadScores[], score: string): HeadId | null {
