@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { clampView, FIT, gutter, labelStep, visibleLabels, zoomAt } from './labels.ts'
+import { bringInto, clampView, FIT, gutter, labelStep, visibleLabels, zoomAt } from './labels.ts'
 
 test('labels thin out by 1, 2, 5, 10 …', () => {
   expect([20, 8, 3, 1.5, 0.5].map((cell) => labelStep(cell, 13))).toEqual([1, 2, 5, 10, 50])
@@ -34,4 +34,11 @@ test('the gutter fits ordinary tokens and stays below its limit', () => {
   const token = (text: string, special = false) => ({ text, special })
   expect(gutter([token('·a'), token('<|endoftext|>', true)], 100)).toBeLessThan(60)
   expect(gutter([token('x'.repeat(60))], 100)).toBe(100)
+})
+
+test('a window moves as little as brings a cell into it', () => {
+  const view = { zoom: 4, x: 50, y: 0 } // 25 of 100 cells
+  expect(bringInto(view, 100, 400, 60, 10)).toEqual(view)
+  expect(bringInto(view, 100, 400, 40, 30)).toEqual({ zoom: 4, x: 40, y: 6 })
+  expect(bringInto(view, 100, 400, 99, 99)).toEqual({ zoom: 4, x: 75, y: 75 })
 })

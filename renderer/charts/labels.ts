@@ -62,6 +62,14 @@ export function clampView(view: View, count: number, side: number, largest = 48)
   }
 }
 
+/** The window moved as little as brings a cell into it. */
+export function bringInto(view: View, count: number, side: number, x: number, y: number): View {
+  const seen = count / view.zoom
+  const moved = (start: number, cell: number) =>
+    cell < start ? cell : cell + 1 > start + seen ? cell + 1 - seen : start
+  return clampView({ ...view, x: moved(view.x, x), y: moved(view.y, y) }, count, side)
+}
+
 /** Zooms by a factor about a point given as fractions of the window: the cell under it stays under it. */
 export function zoomAt(
   view: View,

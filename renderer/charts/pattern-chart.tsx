@@ -8,7 +8,7 @@ import type { Pattern } from '../api/pattern.ts'
 import { select, setHover, toggleAlso, toggleCell, useSelection } from '../state/store.ts'
 import { useSize } from '../ui/use-size.ts'
 import { CellNumbers, NUMBERS_FROM } from './cell-numbers.tsx'
-import { clampView, FIT, gutter, type View, zoomAt } from './labels.ts'
+import { bringInto, clampView, FIT, gutter, type View, zoomAt } from './labels.ts'
 import { Minimap } from './minimap.tsx'
 import { AxisLabels, Crosshair } from './pattern-axes.tsx'
 import { PatternCanvas, patternCanvas } from './pattern-canvas.tsx'
@@ -99,6 +99,15 @@ export function PatternChart(props: Props) {
     else toggleCell(at.q, at.k)
   }
 
+  /** About the locked cell where there is one, else about the middle. */
+  const zoom = (factor: number) =>
+    setView((v) => {
+      const at = (cell: number | null, start: number) =>
+        cell === null ? 0.5 : Math.min(1, Math.max(0, ((cell + 0.5 - start) * v.zoom) / count))
+      const next = zoomAt(v, factor, at(key, v.x), at(query, v.y), count, side)
+      return query === null || key === null ? next : bringInto(next, count, side, key, query)
+    })
+
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key]
     if (step) {
@@ -106,9 +115,10 @@ export function PatternChart(props: Props) {
       const most = pattern.layout === 'tri' ? q : count - 1
       const k = Math.min(most, Math.max(0, (key ?? most) + (key === null ? 0 : step[1]!)))
       select({ query: q, key: k }, { replace: true })
+      if (view.zoom > 1) setView((v) => bringInto(v, count, side, k, q))
     } else if (event.key === 'Escape') select({ query: null, key: null, also: [] }, { replace: true })
-    else if (event.key === '+' || event.key === '=') setView((v) => zoomAt(v, 1.5, 0.5, 0.5, count, side))
-    else if (event.key === '-') setView((v) => zoomAt(v, 1 / 1.5, 0.5, 0.5, count, side))
+    else if (event.key === '+' || event.key === '=') zoom(1.5)
+    else if (event.key === '-') zoom(1 / 1.5)
     else if (event.key === '0') setView(() => FIT)
     else return
     event.preventDefault()
