@@ -75,7 +75,7 @@ export async function ablate(model: Model, ids: readonly number[], options: Abla
     )
     return { ...made, settings: { ...settings, reference: values.reference }, warnings }
   }
-  const engine = model.engine(options.mode ?? modeFor(places.length))
+  const engine = model.engine(options.mode ?? modeFor(places.length * ids.length))
   const capture: Capture = (prompt, wanted) => captureHooks(engine, prompt, wanted, options.signal)
   const values = await replacements(model, capture, ids, targets, options)
   const cells = places.map(({ key, hooks: names }): SweepCell<Place> => {

@@ -63,7 +63,10 @@ export async function patch(
   const metric = resolveMetric(options.metric, [clean], model.spec.dVocab, model.tokenizer)
   const by = options.by ?? (/(z|pattern)$/.test(site) ? 'layer,head' : 'layer,pos')
   const places = placesOf(model, site, by, clean.length)
-  const engine = model.engine(options.mode ?? modeFor(places.length))
+  // Before the first token that differs both runs are the same, bit for bit: nothing looks ahead.
+  const first = differing[0] ?? clean.length
+  const rows = places.reduce((sum, { pos = first }) => sum + (pos < first ? 0 : clean.length - pos), 0)
+  const engine = model.engine(options.mode ?? modeFor(rows))
   const hooks = new Map(engine.hooks.map((hook) => [hook.name, hook]))
   const [into, from] = direction === 'denoise' ? [corrupt, clean] : [clean, corrupt]
   const wanted = new Set(places.map((place) => blockHook(place.layer, PATCH_SITES[site])))
@@ -79,8 +82,6 @@ export async function patch(
     warnings.push(
       `The metric hardly differs between the prompts (clean ${ends.clean.toPrecision(4)}, corrupt ${ends.corrupt.toPrecision(4)}), so normalised effects do not exist; choose a metric that tells them apart.`,
     )
-  // Before the first token that differs both runs are the same, bit for bit: nothing looks ahead.
-  const first = differing[0] ?? clean.length
   const cells = places.map((key): SweepCell<Place> => {
     const hook = hooks.get(blockHook(key.layer, PATCH_SITES[site]))!
     const { data, shape } = source.get(hook.name)!

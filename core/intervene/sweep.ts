@@ -43,7 +43,7 @@ export interface SweepCell<K> {
 }
 
 /** Rows of one batch, all cells together: enough for full speed, few enough to stream. */
-const ROWS_PER_BATCH = 1024
+export const ROWS_PER_BATCH = 1024
 /** Suffixes in one batch differ by less than this share of the prompt. */
 const SUFFIX_GROUPS = 16
 
