@@ -8,6 +8,7 @@ import { RELATION_EXAMPLE } from '../analysis/relation-example.ts'
 import { SCORES } from '../analysis/scores/index.ts'
 import { TOKEN_CLASSES } from '../analysis/token-classes.ts'
 import { seriesNamed } from './analyses.ts'
+import { ask, startJob } from './ask.ts'
 import type {
   CompareRequest,
   CorpusRequest,
@@ -21,7 +22,6 @@ import type {
   SeriesReply,
   SeriesRequest,
   SpansRequest,
-  SummaryReply,
   SummaryRequest,
 } from './contract.ts'
 import type { ApiDeps } from './deps.ts'
@@ -37,7 +37,8 @@ import {
   summaryBody,
 } from './schemas-heads.ts'
 
-export function headsRoutes({ catalogue, compute, workspace }: ApiDeps) {
+export function headsRoutes(deps: ApiDeps) {
+  const { catalogue, compute, workspace } = deps
   return new Hono()
     .get('/scores', (c) =>
       c.json<ScoreInfo[]>(
@@ -69,40 +70,15 @@ export function headsRoutes({ catalogue, compute, workspace }: ApiDeps) {
       const reply = await compute.call('difference', { ...request, ...pair }, { signal: c.req.raw.signal })
       return c.json<DifferenceReply>(reply)
     })
-    .post('/summary', body<SummaryRequest>(summaryBody), async (c) => {
-      const request = c.req.valid('json')
-      const folder = catalogue.folder(request.model)
-      const reply = await compute.call('summary', { ...request, model: folder }, { signal: c.req.raw.signal })
-      return c.json<SummaryReply>(reply)
-    })
+    .post('/summary', body<SummaryRequest>(summaryBody), ask(deps, 'summary'))
 }
 
-export function headJobsRoutes({ catalogue, compute, jobs }: ApiDeps) {
+export function headJobsRoutes(deps: ApiDeps) {
+  const { catalogue, compute, jobs } = deps
   return new Hono()
-    .post('/spans', body<SpansRequest>(spansBody), (c) => {
-      const request = c.req.valid('json')
-      const folder = catalogue.folder(request.model)
-      const job = jobs.start(`places in text, ${basename(folder)}`, (options) =>
-        compute.call('spans', { ...request, model: folder }, options),
-      )
-      return c.json<JobStarted>({ job })
-    })
-    .post('/corpus', body<CorpusRequest>(corpusBody), (c) => {
-      const request = c.req.valid('json')
-      const folder = catalogue.folder(request.model)
-      const job = jobs.start(`corpus, ${basename(folder)}`, (options) =>
-        compute.call('corpus', { ...request, model: folder }, options),
-      )
-      return c.json<JobStarted>({ job })
-    })
-    .post('/relation', body<RelationRequest>(relationBody), (c) => {
-      const request = c.req.valid('json')
-      const folder = catalogue.folder(request.model)
-      const job = jobs.start(`relation, ${basename(folder)}`, (options) =>
-        compute.call('relation', { ...request, model: folder }, options),
-      )
-      return c.json<JobStarted>({ job })
-    })
+    .post('/spans', body<SpansRequest>(spansBody), startJob(deps, 'spans', 'places in text'))
+    .post('/corpus', body<CorpusRequest>(corpusBody), startJob(deps, 'corpus', 'corpus'))
+    .post('/relation', body<RelationRequest>(relationBody), startJob(deps, 'relation', 'relation'))
     .post('/compare', body<CompareRequest>(compareBody), (c) => {
       const request = c.req.valid('json')
       const [a, b] = [catalogue.folder(request.a), catalogue.folder(request.b)]
