@@ -17,7 +17,6 @@ export const iclScore: ModelScore = {
     const { nCtx } = model.spec
     const bos = model.tokenizer?.bosId ?? null
     const offsetOf = (ids: readonly number[]) => (bos !== null && ids[0] === bos ? 1 : 0)
-    const longest = LATE + 1
     if (nCtx < LATE)
       return noScore(`needs documents of ${LATE} tokens; this model was made for ${nCtx} positions`)
     const fit = prompts.flatMap((ids) => {
@@ -26,7 +25,7 @@ export const iclScore: ModelScore = {
     })
     if (fit.length === 0)
       return noScore(
-        `no prompt of ${LATE} tokens was given (BOS not counted); give documents of ${longest} tokens or more`,
+        `no prompt of ${LATE} tokens was given (BOS not counted); give documents of ${LATE} tokens or more`,
       )
     const differences: number[] = []
     for (const ids of fit) {
