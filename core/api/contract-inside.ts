@@ -1,4 +1,5 @@
 /** Messages of the routes about the residual stream, the weights and one head from first principles. Part of contract.ts. */
+
 import type { TokenPair } from '../analysis/circuits.ts'
 import type { Dla } from '../analysis/dla.ts'
 import type { Neighbours } from '../analysis/embedding.ts'
@@ -22,6 +23,7 @@ import type { ConvergenceResult, ResidualGeometry } from '../analysis/residual-g
 import type { Score } from '../analysis/types.ts'
 import type { WeightAnalysis } from '../analysis/weights.ts'
 import type { TokenView } from '../checkpoint/types.ts'
+import type { AttentionOf } from '../graph/hook-names.ts'
 import type { Metric } from '../run/metrics.ts'
 import type { Edit, Prediction } from '../run/types.ts'
 import type { PromptInput } from './contract.ts'
@@ -261,6 +263,19 @@ export interface HeadGradientsReply {
   /** Each path at the residual that enters the block, and what goes past the attention. */
   readonly at_residual: Readonly<Record<'query' | 'key' | 'value' | 'residual', GridReply>>
   readonly parameters: Readonly<Record<'q' | 'k' | 'v' | 'o', GridReply>> | null
+}
+
+/**
+ * POST /api/bench/pattern-gradient: ∂metric/∂weight of one head's pattern, of the encoder, the decoder or its view of the
+ * encoder's text. `prompt.decoder` is the decoder's own part.
+ */
+export interface PatternGradientRequest extends HeadInput {
+  readonly of: AttentionOf
+  readonly metric: Metric
+}
+export interface PatternGradientReply {
+  readonly value: number
+  readonly gradient: GridReply
 }
 
 /** POST /api/bench/nudge: one score raised; the linear prediction beside the exact run. */

@@ -253,6 +253,8 @@ export interface RunDetail extends StoredRun {
   readonly provenance: Provenance
   readonly spec: SpecSummary
   readonly views: readonly TokenView[]
+  /** What the encoder read, where `views` are the decoder's own. */
+  readonly source?: readonly TokenView[]
   readonly predictions: readonly (Prediction & { readonly topTokens: readonly TokenView[] })[]
   readonly loss: number | null
   readonly hooks: readonly string[]
@@ -261,6 +263,7 @@ export interface RunDetail extends StoredRun {
 /**
  * GET /api/runs/:id/pattern?layer=&head=   octet-stream, one head as stored: codec tri (row q holds q + 1 weights),
  *                                          dtype f16 or f32, shape [query, key]
+ *                                          of an encoder–decoder &of=encoder|decoder|cross (default decoder)
  * GET /api/runs/:id/thumbnails             octet-stream u8 [layer, head, 32, 32]: max-pooled, 255 = weight 1
  * GET /api/runs/:id/residual?hook=         octet-stream f32 [pos, d_model]
  */

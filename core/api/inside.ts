@@ -29,12 +29,11 @@ export function benchRoutes(deps: ApiDeps) {
     .post('/edit', body<T.BenchEditRequest>(schemas.benchEditBody), ask(deps, 'benchEdit'))
     .post('/basis', body<T.BasisRequest>(schemas.basisBody), ask(deps, 'benchBasis'))
     .post('/gradients', body<T.HeadGradientsRequest>(schemas.headGradientsBody), ask(deps, 'headGradients'))
-    .post('/pattern-gradient', body<T.PatternGradientRequest>(schemas.patternGradientBody), async (c) => {
-      const options = { signal: c.req.raw.signal }
-      return c.json<T.PatternGradientReply>(
-        await compute.call('patternGradient', placed(c.req.valid('json')), options),
-      )
-    })
+    .post(
+      '/pattern-gradient',
+      body<T.PatternGradientRequest>(schemas.patternGradientBody),
+      ask(deps, 'patternGradient'),
+    )
     .post('/nudge', body<T.NudgeRequest>(schemas.nudgeBody), ask(deps, 'nudge'))
     .get('/accounting', async (c) => {
       const name = c.req.query('model')

@@ -15,7 +15,8 @@ import { idOf, query } from './http.ts'
 import type { StoredTensor } from './workspace.ts'
 
 const layer = z.coerce.number().int().min(0)
-const place = z.object({ layer, head: z.coerce.number().int().min(0) })
+const of = z.enum(['encoder', 'decoder', 'cross']).optional()
+const place = z.object({ layer, head: z.coerce.number().int().min(0), of })
 const position = z.coerce.number().int().min(0).optional()
 const edgePlace = z
   .object({ query: position, key: position })
@@ -50,10 +51,12 @@ export function runsRoutes({ catalogue, workspace, compute }: ApiDeps) {
       c.json<Freed>(await compute.call('keepScores', { run: idOf(c.req.param('id'), 'run') })),
     )
     .get('/:id/pattern', query(place), (c) => {
-      const { layer, head } = c.req.valid('query')
-      return tensor(workspace.pattern(idOf(c.req.param('id'), 'run'), layer, head))
+      const { layer, head, of } = c.req.valid('query')
+      return tensor(workspace.pattern(idOf(c.req.param('id'), 'run'), layer, head, of))
     })
-    .get('/:id/thumbnails', (c) => tensor(workspace.thumbnails(idOf(c.req.param('id'), 'run'))))
+    .get('/:id/thumbnails', query(z.object({ of })), (c) =>
+      tensor(workspace.thumbnails(idOf(c.req.param('id'), 'run'), c.req.valid('query').of)),
+    )
     .get('/:id/residual', query(z.object({ hook: z.string().max(200) })), (c) =>
       tensor(workspace.residual(idOf(c.req.param('id'), 'run'), c.req.valid('query').hook)),
     )

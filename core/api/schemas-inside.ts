@@ -84,6 +84,11 @@ export const benchEditBody = z.strictObject({
 })
 export const basisBody = z.strictObject({ ...head, seed: z.int().min(0).max(0xffffffff).optional() })
 export const headGradientsBody = z.strictObject({ ...head, metric, parameters: z.boolean().optional() })
+export const patternGradientBody = z.strictObject({
+  ...head,
+  of: z.enum(['encoder', 'decoder', 'cross']),
+  metric,
+})
 export const nudgeBody = z.strictObject({ ...head, query: index, key: index, epsilon: z.number(), metric })
 export const exportQuery = z.object({
   what: z.string().min(1).max(100),

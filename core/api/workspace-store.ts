@@ -4,9 +4,11 @@
  */
 import type { TokenView } from '../checkpoint/types.ts'
 import { HeadscopeError } from '../errors.ts'
+import { attentionHook } from '../graph/hook-names.ts'
 import { openStore } from '../store/capture-store.ts'
 import { bytesPerWeight, rowLength, rowStart } from '../store/codec.ts'
 import type { ExperimentRow } from '../store/experiments.ts'
+import { stackOf } from '../store/sequences.ts'
 import { closeQueries, query } from '../store/sql.ts'
 import type { PatternBytes, RunSummary, StoredItem } from '../store/types.ts'
 import { ANALYSIS_KINDS, type AnalysisRecord, replyFrom } from './analysis-record.ts'
@@ -26,6 +28,9 @@ import type { WorkspaceExperiment, WorkspaceReads } from './workspace.ts'
 /** Opens an existing workspace for reading. Throws not-found or bad-store. */
 export function openWorkspace(path: string): WorkspaceReads {
   const store = openStore(path, { readonly: true })
+  /** Whether a run's decoder read a text with an encoder. */
+  const readsText = (id: number) =>
+    store.hooks(id).some((hook) => hook.startsWith('decoder.') && hook.endsWith('hook_pattern'))
   return {
     prompts: () => store.listPrompts().map(({ id, text, ids }) => ({ id, text, ids })),
     runs: () => store.listRuns().map(summary),
@@ -39,19 +44,24 @@ export function openWorkspace(path: string): WorkspaceReads {
         provenance: run.provenance,
         spec: run.spec as SpecSummary,
         views: views(item),
+        ...(item.source ? { source: views(item.source) } : {}),
         positions: item.positions,
         loss: item.loss,
         hooks: run.hooks,
       }
     },
-    pattern(id, layer, head) {
-      const stored = store.patternBytes(id, 0, layer, head)
+    pattern(id, layer, head, of) {
+      const kind = of ?? (readsText(id) ? 'decoder' : null)
+      const where = kind ? attentionHook(kind, layer, 'hook_pattern') : layer
+      const stored = store.patternBytes(id, 0, where, head)
       const { shape, dtype } = stored
       if (stored.codec === 'band') return { bytes: triangle(stored), shape, dtype, codec: 'tri' }
       return { bytes: own(stored.bytes), shape, dtype, codec: stored.codec }
     },
-    thumbnails(id) {
-      const { layers, heads, side, data } = store.thumbnails(id, 0)
+    thumbnails(id, of) {
+      const kind = of ?? (readsText(id) ? 'decoder' : null)
+      const hook = kind ? stackOf(attentionHook(kind, 0, 'hook_pattern')) : undefined
+      const { layers, heads, side, data } = store.thumbnails(id, 0, hook)
       return { bytes: own(data), shape: [layers.length, heads, side, side], dtype: 'u8', codec: 'full' }
     },
     residual(id, hook) {
@@ -132,7 +142,7 @@ function summary({ contentHash: _, items: __, ...run }: RunSummary): StoredRun {
 }
 
 /** As they were when the run was made; a run without a tokenizer shows its numbers. */
-function views({ tokens, ids }: StoredItem): readonly TokenView[] {
+function views({ tokens, ids }: Pick<StoredItem, 'tokens' | 'ids'>): readonly TokenView[] {
   return tokens ?? ids.map((id) => ({ id, text: String(id), special: false, group: null }))
 }
 

@@ -1,4 +1,5 @@
 /** What the server reads of the workspace, as types: see workspace-store.ts for the store behind it. */
+import type { AttentionOf } from '../graph/hook-names.ts'
 import type { Prediction } from '../run/types.ts'
 import type { EdgePlace, EdgesAt } from '../store/edges-at.ts'
 import type { PinnedFigure, StoredFigure } from '../store/figures.ts'
@@ -36,8 +37,9 @@ export interface WorkspaceReads {
   prompts(): StoredPrompt[]
   runs(): StoredRun[]
   run(id: number): WorkspaceRun
-  pattern(id: number, layer: number, head: number): StoredTensor
-  thumbnails(id: number): StoredTensor
+  /** `of` where an encoder and a decoder have three kinds of attention; default: the decoder's own. */
+  pattern(id: number, layer: number, head: number, of?: AttentionOf): StoredTensor
+  thumbnails(id: number, of?: AttentionOf): StoredTensor
   residual(id: number, hook: string): StoredTensor
   /** Heads of a run with an edge at a place. */
   edgesAt(id: number, place: EdgePlace): EdgesAt

@@ -19,6 +19,15 @@ export function blockHook(layer: number, local: string): string {
   return `blocks.${layer}.${local}`
 }
 
+/** The three attentions of an encoder and its decoder. */
+export type AttentionOf = 'encoder' | 'decoder' | 'cross'
+
+/** `attentionHook('cross', 0, 'hook_z')` is `decoder.blocks.0.cross_attn.hook_z`. */
+export function attentionHook(of: AttentionOf, layer: number, name: string): string {
+  const [stack, attention] = of === 'cross' ? ['decoder', 'cross_attn'] : [of, 'attn']
+  return `${stack}.${blockHook(layer, `${attention}.${name}`)}`
+}
+
 /** The layer and the name inside the block. Names without a block have `layer: null`. */
 export function parseHook(name: string): ParsedHook {
   const match = /^(?:encoder\.|decoder\.)?blocks\.(\d+)\.(.+)$/.exec(name)

@@ -3,11 +3,14 @@
  * contract-inside.ts with folders in place of names. Out: plain data.
  */
 import { HeadscopeError } from '../../errors.ts'
+import { attentionHook, noSuchHook } from '../../graph/hook-names.ts'
 import { decoderOf } from '../../graph/model-spec.ts'
 import type * as headscope from '../../index.ts'
+import { gradients } from '../../run/gradients-of.ts'
 import type * as T from '../contract.ts'
+import { decoderOwn } from './intervene.ts'
 import type { ModelCache } from './model-cache.ts'
-import { oneText, tokenOf, view, words } from './prompt-input.ts'
+import { idsOf, oneText, tokenOf, view, words } from './prompt-input.ts'
 import type { Call } from './rpc.ts'
 
 type Model = headscope.Model
@@ -144,6 +147,37 @@ export function createBenchMethods({
             v: matrix(found.v),
             o: matrix(found.o),
           },
+        }
+      }),
+
+    patternGradient: (
+      { model, prompt, of, layer, head, metric }: T.PatternGradientRequest,
+      { signal }: Call,
+    ): Promise<T.PatternGradientReply> =>
+      models.use(model, async (opened) => {
+        const hook = attentionHook(of, layer, 'hook_pattern')
+        const own = decoderOwn(opened, prompt)
+        if (!own || !opened.hooks.some(({ name }) => name === hook))
+          throw new HeadscopeError(
+            'bad-request',
+            noSuchHook(
+              hook,
+              opened.hooks.map(({ name }) => name),
+            ),
+          )
+        const options = { metric, hooks: [hook], decoderIds: [own], signal }
+        const found = await gradients(opened, [idsOf(opened, prompt)], options)
+        const { data, shape } = found.grads.get(hook)!
+        const [, heads, rows, width] = shape as [number, number, number, number]
+        if (head >= heads)
+          throw new HeadscopeError(
+            'bad-request',
+            `There is no head ${head}: heads of layer ${layer} are 0 to ${heads - 1}.`,
+          )
+        const size = rows * width
+        return {
+          value: found.metric.value,
+          gradient: grid({ data: data.subarray(head * size, (head + 1) * size), rows, width }),
         }
       }),
 

@@ -1,0 +1,95 @@
+/** An encoder–decoder over HTTP: three kinds of patterns with their sequences, gradients on them, and the bench. */
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { attentionHook } from '../../core/graph/hook-names.ts'
+import { gradients, openModel } from '../../core/index.ts'
+import { FIXTURES } from '../support/golden.ts'
+import { type Api, errorOf, MODEL, startApi } from './api-setup.ts'
+
+const FOLDER = join(FIXTURES, 'encoder-decoder', 't5-gated-untied')
+const SOURCE = [5, 9, 3, 7, 2, 8]
+const OWN = [0, 4, 6, 2]
+const prompt = { ids: SOURCE, decoder: { ids: OWN } }
+const metric = { kind: 'logit_diff', answer: 6, wrong: 11 } as const
+const KINDS = ['encoder', 'decoder', 'cross'] as const
+
+let api: Api
+let run: number
+beforeAll(async () => {
+  api = await startApi()
+  run = (
+    await api.resultOf<{ run: number }>(
+      api.client.api.jobs.run.$post({ json: { model: FOLDER, prompt } }) as never,
+    )
+  ).run
+})
+afterAll(() => api.close())
+
+test('a run says what both stacks read, and gives all three kinds of patterns', async () => {
+  const detail = await (await api.raw(`/api/runs/${run}`)).json()
+  const ids = (views: { id: number }[]) => views.map(({ id }) => id)
+  expect(ids(detail.views)).toEqual(OWN)
+  expect(ids(detail.source)).toEqual(SOURCE)
+  const model = await openModel(FOLDER)
+  const hooks = KINDS.map((of) => attentionHook(of, 1, 'hook_pattern'))
+  const whole = await model.run(SOURCE, { decoderIds: [OWN], capture: hooks })
+  const shapes = { encoder: [6, 6], decoder: [4, 4], cross: [4, 6] }
+  for (const of of KINDS) {
+    const reply = await api.raw(`/api/runs/${run}/pattern?layer=1&head=2&of=${of}`)
+    expect(JSON.parse(reply.headers.get('x-headscope-shape')!)).toEqual(shapes[of])
+    const triangle = of === 'decoder'
+    expect(reply.headers.get('x-headscope-codec')).toBe(triangle ? 'tri' : 'full')
+    const halves = new Float16Array(await reply.arrayBuffer())
+    const [rows, columns] = shapes[of] as [number, number]
+    const own = whole.get(attentionHook(of, 1, 'hook_pattern')).data.subarray(2 * rows * columns)
+    const last = triangle
+      ? [...own.subarray(12, 16)]
+      : [...own.subarray(rows * columns - columns, rows * columns)]
+    ;[...halves.slice(-columns)].forEach((weight, i) => {
+      expect(weight).toBeCloseTo(last[i]!, 3)
+    })
+    const small = await api.raw(`/api/runs/${run}/thumbnails?of=${of}`)
+    expect(JSON.parse(small.headers.get('x-headscope-shape')!)).toEqual([of === 'encoder' ? 2 : 3, 4, 32, 32])
+  }
+  // Unasked, the decoder's own: what the other views show.
+  const unasked = await api.raw(`/api/runs/${run}/pattern?layer=1&head=2`)
+  expect(JSON.parse(unasked.headers.get('x-headscope-shape')!)).toEqual([4, 4])
+  await model.close()
+})
+
+test('gradients on every kind of pattern', async () => {
+  const model = await openModel(FOLDER)
+  for (const of of KINDS) {
+    const json = { model: FOLDER, prompt, of, layer: 1, head: 2, metric }
+    const reply = await (await api.client.api.bench['pattern-gradient'].$post({ json })).json()
+    const hook = attentionHook(of, 1, 'hook_pattern')
+    const { metric: found, grads } = await gradients(model, [SOURCE], {
+      metric,
+      hooks: [hook],
+      decoderIds: [OWN],
+    })
+    const size = reply.gradient.values.length
+    expect(reply.gradient.values).toEqual([...grads.get(hook)!.data.subarray(2 * size, 3 * size)])
+    expect(reply.value).toBe(found.value)
+    expect(reply.gradient.values.some((value) => value !== 0)).toBe(true)
+  }
+  await model.close()
+  const wrong = { model: FOLDER, prompt, of: 'cross' as const, layer: 9, head: 0, metric }
+  expect((await errorOf(api.client.api.bench['pattern-gradient'].$post({ json: wrong }))).message).toContain(
+    'decoder.blocks.9.cross_attn.hook_pattern matches no hook',
+  )
+  const one = { model: MODEL, prompt: { ids: [5, 9] }, of: 'cross' as const, layer: 0, head: 0, metric }
+  expect((await errorOf(api.client.api.bench['pattern-gradient'].$post({ json: one }))).status).toBe(400)
+})
+
+test('the bench takes a head of the decoder apart, over the text', async () => {
+  const place = { model: FOLDER, prompt, layer: 1, head: 2 }
+  const head = await (await api.client.api.bench.head.$post({ json: { ...place, answer: 6 } })).json()
+  expect(head.tokens.map(({ id }) => id)).toEqual(OWN)
+  expect(head.steps.map(({ name }) => name)).toContain('biased scores')
+  const cells = [{ step: 'biased scores', row: 3, column: 1, value: 40 }]
+  const edit = await (await api.client.api.bench.edit.$post({ json: { ...place, cells } })).json()
+  expect(edit.pattern.after.values[3 * 4 + 1]).toBeGreaterThan(0.99)
+  const learned = await (await api.client.api.bench.gradients.$post({ json: { ...place, metric } })).json()
+  expect(learned.routing.shape).toEqual([4, 4])
+})
