@@ -101,13 +101,27 @@ export async function get<T>(
 }
 
 export async function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
+  return send<T>('POST', path, body, signal ? { signal } : {})
+}
+
+/** With `keepalive` the request outlives the page that sent it, where it is small enough. */
+export async function put<T>(path: string, body: unknown, keepalive = false): Promise<T> {
+  return send<T>('PUT', path, body, { keepalive })
+}
+
+async function send<T>(method: string, path: string, body: unknown, more: RequestInit): Promise<T> {
   const response = await request(path, {
-    method: 'POST',
+    method,
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
-    ...(signal ? { signal } : {}),
+    ...more,
   })
   return (await response.json()) as T
+}
+
+/** The text of an answer: a file that is made for the person. */
+export async function getText(path: string): Promise<string> {
+  return (await request(path)).text()
 }
 
 export async function remove(path: string): Promise<void> {

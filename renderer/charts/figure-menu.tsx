@@ -1,12 +1,14 @@
 /**
- * The one way out of the app for every figure: SVG, PNG, CSV, and the link, command and script that give it again. In:
+ * The one way out of the app for every figure: SVG, PNG, CSV, and the link, command and script that give it again; and into the notebook. In:
  * the figure, drawn when it is asked for. Out: files and the clipboard; what went wrong stands beside the button.
  */
 import { Menu } from '@base-ui/react/menu'
 import { useState } from 'react'
 import type { Reproduced } from '../../core/api/contract.ts'
 import { api } from '../api/client.ts'
+import { pinFigure } from '../api/notebook.ts'
 import { useAbout, useModel, useRun } from '../api/queries.ts'
+import { select } from '../state/store.ts'
 import { saveFile } from '../ui/save-file.ts'
 import { type DrawnFigure, drawFigure, type Figure, figureCsv } from './figure.ts'
 import { svgPng } from './figure-png.ts'
@@ -19,6 +21,11 @@ interface Props {
   readonly name?: string
   readonly compact?: boolean
 }
+
+/** Characters of numbers that the notebook keeps beside a figure; of more the command gives them. */
+const LARGEST_CSV = 1_500_000
+
+const PINNED = 'Pinned'
 
 export function FigureMenu({ figure, name = 'this figure', compact = false }: Props) {
   const model = useModel().data
@@ -51,6 +58,21 @@ export function FigureMenu({ figure, name = 'this figure', compact = false }: Pr
     const of = figure()
     saveFile(`${model?.name ?? ''} ${of.title}`, 'csv', figureCsv(of), 'text/csv')
   }
+  const pin = async () => {
+    const of = figure()
+    const drawn = await draw(of)
+    const made = of.reproduce && (await api.reproduce(of.reproduce))
+    const csv = figureCsv(of)
+    await pinFigure({
+      title: drawn.title,
+      svg: drawn.svg,
+      csv: csv.length > LARGEST_CSV ? null : csv,
+      provenance: drawn.provenance,
+      state: location.hash.replace(/^#/, ''),
+      command: made?.command ?? null,
+      script: made?.script ?? null,
+    })
+  }
   const items: readonly (readonly [string, () => void] | null)[] = [
     ['Figure (SVG)', does('Saved', svg)],
     ['Figure (PNG, 300 dpi)', does('Saved', png)],
@@ -59,12 +81,22 @@ export function FigureMenu({ figure, name = 'this figure', compact = false }: Pr
     ['Copy link to this state', does('Copied', () => navigator.clipboard.writeText(location.href))],
     ['Copy as command', does('Copied', copy('command'))],
     ['Copy as script', does('Copied', copy('script'))],
+    null,
+    ['Pin to notebook', does(PINNED, pin)],
   ]
   return (
     <span className="figure-menu">
       {said && (
         <span role={said.bad ? 'alert' : 'status'} className={said.bad ? 'problem' : 'muted small-text'}>
           {said.text}
+          {said.text === PINNED && (
+            <>
+              {' '}
+              <button type="button" className="link" onClick={() => select({ tab: 'notebook' })}>
+                open
+              </button>
+            </>
+          )}
         </span>
       )}
       <Menu.Root onOpenChange={(open) => open && setSaid(null)}>

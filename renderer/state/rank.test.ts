@@ -69,3 +69,12 @@ test('classes are filtered by name, in full or shortened, and none is one', () =
     /No class is called “verbs”: induction, previous_token, none/,
   )
 })
+
+test('heads with a note', () => {
+  const noted = (text: string) =>
+    heads.filter(parseFilter(text, names, [], new Set(['L1H0'])).matches).map((h) => `${h.layer}.${h.head}`)
+  expect(noted('noted')).toEqual(['1.0'])
+  expect(noted('has a note')).toEqual(['1.0'])
+  expect(noted('has note and L0')).toEqual([])
+  expect(noted('class none, noted')).toEqual([])
+})

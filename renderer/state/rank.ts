@@ -45,10 +45,15 @@ export interface Filter {
 }
 
 /**
- * Reads `L5H1`, `5.1`, `L5`, `layer 5`, `induction > .5`, `class induction`, `class none`, `pinned`, and several of them joined by spaces, commas or `and`.
+ * Reads `L5H1`, `5.1`, `L5`, `layer 5`, `induction > .5`, `class induction`, `class none`, `pinned`, `noted`, and several of them joined by spaces, commas or `and`.
  * Score names may be shortened to any unambiguous beginning.
  */
-export function parseFilter(text: string, scores: readonly string[], pinned: readonly string[] = []): Filter {
+export function parseFilter(
+  text: string,
+  scores: readonly string[],
+  pinned: readonly string[] = [],
+  noted: ReadonlySet<string> = new Set(),
+): Filter {
   const tests: ((head: HeadScores) => boolean)[] = []
   let rest = text.trim()
   let only: Filter['head'] = null
@@ -64,8 +69,14 @@ export function parseFilter(text: string, scores: readonly string[], pinned: rea
       rest = rest.slice(6).trim()
       continue
     }
+    const note = /^(?:noted|has (?:a )?note)(?=$|[\s,])/i.exec(rest)
+    if (note) {
+      tests.push((h) => noted.has(headName(h)))
+      rest = rest.slice(note[0].length).trim()
+      continue
+    }
     const kind =
-      /^class\s*[:=]?\s*([a-z_-]+(?: [a-z_-]+)*?)(?=$|,|\s+and\b|\s+[a-z_ ]*[<>≥≤]|\s+pinned|\s+l(?:ayer)?\s*\d)/i.exec(
+      /^class\s*[:=]?\s*([a-z_-]+(?: [a-z_-]+)*?)(?=$|,|\s+and\b|\s+[a-z_ ]*[<>≥≤]|\s+pinned|\s+noted|\s+has\b|\s+l(?:ayer)?\s*\d)/i.exec(
         rest,
       )
     const layer = /^(?:l|layer\s*=?\s*)(\d+)(?=$|[\s,])/i.exec(rest)
@@ -96,7 +107,7 @@ export function parseFilter(text: string, scores: readonly string[], pinned: rea
       rest = rest.slice(bound[0].length).trim()
     } else {
       return unread(
-        'Type a head (L1H3 or 1.3), a layer (L1), pinned, class induction, or a bound (induction > .5).',
+        'Type a head (L1H3 or 1.3), a layer (L1), pinned, noted, class induction, or a bound (induction > .5).',
       )
     }
   }

@@ -8,6 +8,7 @@ import { CorpusView } from './corpus/corpus-view.tsx'
 import { GenerateView } from './generate/generate-view.tsx'
 import { HeadsView } from './heads/heads-view.tsx'
 import { InductionView } from './induction/induction-view.tsx'
+import { NotebookView } from './notebook/notebook-view.tsx'
 import { PatchingView } from './patching/patching-view.tsx'
 import { PathsView } from './paths/paths-view.tsx'
 import { PatternView } from './pattern/pattern-view.tsx'
@@ -40,4 +41,5 @@ export const VIEWS: readonly ViewTab[] = [
   { id: 'store', label: 'Store', view: StoreView },
   { id: 'bench', label: 'First principles', view: BenchView },
   { id: 'generate', label: 'Generate', view: GenerateView },
+  { id: 'notebook', label: 'Notebook', view: NotebookView },
 ]

@@ -48,6 +48,10 @@ export function frameActions(around: Around): Action[] {
         select({ held: { run: run.id, head }, compare: 'both', tab: 'pattern' }),
       )
   }
+  if (head)
+    put('Head', `Write a note on ${headName(head)}`, () => {
+      document.querySelector<HTMLElement>('.inspector .note-text')?.focus()
+    })
   if (selection.held) put('Head', 'Let go of the held head', () => select({ held: null }))
   if (selection.edits.length > 0) put('Edits', 'Remove all edits', clearEdits)
   put('Edits', 'Undo the last change of edits', undoEdit, { keys: 'Ctrl Z' })

@@ -23,6 +23,8 @@ interface Props {
   readonly cares: ReadonlySet<string> | null
   /** Whether scores are drawn here too. */
   readonly scores: boolean
+  /** Heads with a note, by name: marked where the canvas draws all of a tile. */
+  readonly noted: ReadonlyMap<string, string>
   readonly pitch: number
   readonly theme: Theme
   readonly left: number
@@ -42,6 +44,7 @@ export function HeadCanvas(props: Props) {
     matches,
     cares,
     scores,
+    noted,
     pitch,
     theme,
     left,
@@ -59,7 +62,9 @@ export function HeadCanvas(props: Props) {
       const size = pitch - (pitch < 20 ? 1 : 3)
       const sheet = thumbnails && thumbnailSheet(thumbnails, theme)
       const style = getComputedStyle(canvas)
-      const [text, bar, line] = ['--text', '--accent', '--line'].map((name) => style.getPropertyValue(name))
+      const [text, bar, line, note] = ['--text', '--accent', '--line', '--second'].map((name) =>
+        style.getPropertyValue(name),
+      )
       context.imageSmoothingEnabled = size < SHEET_TILE
       context.font = `10.5px ${style.fontFamily}`
       for (const { layer, head, x, y } of arrangement.placed) {
@@ -90,6 +95,11 @@ export function HeadCanvas(props: Props) {
           context.fillStyle = bar!
           context.fillRect(x, y + size - 4, size * Math.min(1, Math.max(0, known)), 4)
         }
+        if (noted.size > 0 && noted.has(headName({ layer, head }))) {
+          const side = Math.max(2, Math.min(6, size / 4))
+          context.fillStyle = note!
+          context.fillRect(x + size - side - 1, y + size - side - 1, side, side)
+        }
         if (pitch >= 34) {
           context.fillStyle = !sheet && known !== null && isDark(theme, known) ? '#fff' : text!
           context.textAlign = 'right'
@@ -106,6 +116,7 @@ export function HeadCanvas(props: Props) {
       matches,
       cares,
       scores,
+      noted,
       pitch,
       theme,
       width,

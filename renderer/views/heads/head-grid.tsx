@@ -36,13 +36,15 @@ interface Props {
   /** The heads that what is locked concerns; the others fade. null: all. */
   readonly cares: ReadonlySet<string> | null
   readonly pinned: readonly string[]
+  /** Notes by head name. */
+  readonly noted: ReadonlyMap<string, string>
   /** Pixels from one tile to the next. */
   readonly pitch: number
   readonly theme: Theme
 }
 
 export function HeadGrid(props: Props) {
-  const { spec, arrangement, heads, thumbnails, score, tiles, matches, cares, pinned, pitch, theme } = props
+  const { spec, arrangement, heads, thumbnails, score, tiles, matches, cares, pinned, noted, pitch, theme } = props
   const selected = useSelection((s) => s.head)
   const run = useSelection((s) => s.run)
   const [hovered, setHovered] = useState<HeadId | null>(null)
@@ -94,6 +96,7 @@ export function HeadGrid(props: Props) {
         plain={shown === null}
         bare={bare}
         pinned={pinned.includes(headName(id))}
+        note={noted.get(headName(id))}
         selected={sameHead(selected, id)}
         first={selected === null && id.layer === 0 && id.head === 0}
         left={left + place.x}
@@ -148,6 +151,7 @@ export function HeadGrid(props: Props) {
         matches={matches}
         cares={cares}
         scores={many}
+        noted={noted}
         pitch={pitch}
         theme={theme}
         left={left}

@@ -18,6 +18,8 @@ interface Props {
   readonly plain: boolean
   readonly bare: boolean
   readonly pinned: boolean
+  /** What is written about it. */
+  readonly note: string | undefined
   readonly selected: boolean
   readonly first: boolean
   readonly left: number
@@ -28,7 +30,7 @@ interface Props {
 }
 
 export const Tile = memo(function Tile(props: Props) {
-  const { layer, head, of, score, faded, plain, bare, pinned, selected, first } = props
+  const { layer, head, of, score, faded, plain, bare, pinned, note, selected, first } = props
   const { left, top, pitch, theme, run } = props
   const value = of?.scores[score]
   const size = pitch - (pitch < 20 ? 1 : 3)
@@ -58,8 +60,8 @@ export const Tile = memo(function Tile(props: Props) {
       style={{ left, top, width: size, height: size, ...colour }}
       tabIndex={!bare && (selected || first) ? 0 : -1}
       aria-selected={selected}
-      aria-label={`${name} ${scoreLabel(score)} ${value ? formatScore(value) || 'undefined' : 'not computed'}${pinned ? ', pinned' : ''}`}
-      title={`${name} · ${scoreLabel(score)} ${scoreText(value)}${pinned ? ' · pinned' : ''}`}
+      aria-label={`${name} ${scoreLabel(score)} ${value ? formatScore(value) || 'undefined' : 'not computed'}${pinned ? ', pinned' : ''}${note ? ', has a note' : ''}`}
+      title={`${name} · ${scoreLabel(score)} ${scoreText(value)}${pinned ? ' · pinned' : ''}${note ? `\nnote: ${note}` : ''}`}
       onClick={() => select({ head: { layer, head } })}
       onDoubleClick={() => select({ tab: 'pattern' })}
       onPointerEnter={() => {
@@ -67,6 +69,7 @@ export const Tile = memo(function Tile(props: Props) {
       }}
     >
       {pinned && pitch >= 16 && <span className="tile-pin" />}
+      {note && pitch >= 16 && !bare && <span className="tile-note" />}
       {!bare && pitch >= 34 && <span className="tile-value">{formatScore(value)}</span>}
       {!bare && !plain && known !== null && pitch >= 16 && (
         <span className="tile-bar">

@@ -4,6 +4,7 @@ import { useMutation } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { OpenedModel, ScanReply } from '../../../core/api/contract.ts'
 import { useJobOn } from '../../api/jobs.ts'
+import { useNotes } from '../../api/notebook.ts'
 import { useModel, useScan, useThumbnails } from '../../api/queries.ts'
 import { rampGradient } from '../../charts/color.ts'
 import { chartFigure } from '../../charts/echart-figure.ts'
@@ -13,6 +14,7 @@ import { scanLine } from '../../charts/figure-source.ts'
 import { scanNow } from '../../state/open.ts'
 import { usePins } from '../../state/pins.ts'
 import { parseFilter, rankHeads, scoreLabel } from '../../state/rank.ts'
+import { headName } from '../../state/selection.ts'
 import { select, useSelection, useTool } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
@@ -47,7 +49,12 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
   const heads = scan.data?.heads ?? null
   const names = useMemo(() => Object.keys(heads?.[0]?.scores ?? {}), [heads])
   const pinned = usePins()
-  const filter = useMemo(() => parseFilter(typed, names, pinned), [typed, names, pinned])
+  const notes = useNotes().data
+  const noted = useMemo(() => new Map((notes ?? []).map((note) => [headName(note), note.text])), [notes])
+  const filter = useMemo(
+    () => parseFilter(typed, names, pinned, new Set(noted.keys())),
+    [typed, names, pinned, noted],
+  )
   const ranked = heads ? rankHeads(heads.filter(filter.matches), score) : []
   const [order, setOrder] = useTool<Order>('order', 'layers')
   const [zoom, setZoom] = useTool<'fit' | 'medium' | 'large'>('size', 'fit')
@@ -189,6 +196,7 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
           type="search"
           aria-label="Find or filter heads"
           placeholder="L1H3 · induction > .5 · pinned"
+          title="L1H3 or 1.3 finds a head; L1, induction > .5, class induction, pinned and noted (has a note) filter"
           value={typed}
           onChange={(event) => select({ filter: event.target.value }, { replace: true })}
           onKeyDown={(event) => {
@@ -253,6 +261,7 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
               matches={matches}
               cares={cares}
               pinned={pinned}
+              noted={noted}
               pitch={pitch}
               theme={theme}
             />
@@ -262,7 +271,7 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
           <PatternPanel compact />
         </div>
         {heads ? (
-          <RankedList heads={ranked} score={score} />
+          <RankedList heads={ranked} score={score} noted={noted} />
         ) : (
           <Unscored model={model} waiting={scan.isPending} />
         )}

@@ -8,7 +8,14 @@ import { scoreText } from '../../ui/score-text.ts'
 
 const SHOWN = 300
 
-export function RankedList({ heads, score }: { heads: readonly HeadScores[]; score: string }) {
+interface Props {
+  readonly heads: readonly HeadScores[]
+  readonly score: string
+  /** Notes by head name. */
+  readonly noted: ReadonlyMap<string, string>
+}
+
+export function RankedList({ heads, score, noted }: Props) {
   const selected = useSelection((s) => s.head)
   return (
     <section className="ranked" aria-label={`Heads ranked by ${scoreLabel(score)}`}>
@@ -18,17 +25,18 @@ export function RankedList({ heads, score }: { heads: readonly HeadScores[]; sco
       <ol className="ranked-list">
         {heads.slice(0, SHOWN).map((h, i) => {
           const on = sameHead(selected, h)
+          const note = noted.get(headName(h))
           return (
             <li key={headName(h)}>
               <button
                 type="button"
                 className={on ? 'ranked-row is-selected' : 'ranked-row'}
                 aria-pressed={on}
-                title={`${headName(h)} · ${scoreLabel(score)} ${scoreText(h.scores[score])} · n = ${h.scores[score]?.n ?? 0} sequences`}
+                title={`${headName(h)} · ${scoreLabel(score)} ${scoreText(h.scores[score])} · n = ${h.scores[score]?.n ?? 0} sequences${note ? `\nnote: ${note}` : ''}`}
                 onClick={() => select({ head: { layer: h.layer, head: h.head } })}
               >
                 <span className="rank">{i + 1}</span>
-                <span className="head-name">{headName(h)}</span>
+                <span className={note ? 'head-name has-note' : 'head-name'}>{headName(h)}</span>
                 <ScoreBar score={h.scores[score]} />
                 <span className="number">{formatScore(h.scores[score]) || '–'}</span>
               </button>

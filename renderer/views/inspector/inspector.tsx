@@ -7,6 +7,7 @@ import { rankHeads, scoreLabel } from '../../state/rank.ts'
 import { type HeadId, headName } from '../../state/selection.ts'
 import { select, useSelection } from '../../state/store.ts'
 import { Hint } from '../../ui/hint.tsx'
+import { HeadNote } from '../notebook/head-note.tsx'
 import { Prediction } from './prediction.tsx'
 
 export function Inspector() {
@@ -22,6 +23,7 @@ export function Inspector() {
         <p className="muted">Choose a head: its scores and its effect appear here.</p>
       )}
       {run.data && model.data && <Prediction run={run.data} model={model.data} head={head} />}
+      {head && model.data && <HeadNote head={head} model={model.data.path} />}
       {model.data && <About model={model.data} />}
     </aside>
   )
