@@ -18,7 +18,7 @@ import { select, setHover, setTool, useSelection, useTool } from '../../state/st
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
 import { TokenField } from '../sweeps/token-field.tsx'
-import { type Part, partsOf } from './parts.ts'
+import { type Part, partsBySource, partsOf } from './parts.ts'
 import { Waterfall, waterfallOption } from './waterfall.tsx'
 
 export function AttributionView() {
@@ -36,7 +36,7 @@ export function AttributionView() {
 }
 
 function Attribution({ model, run }: { model: OpenedModel; run: RunDetail }) {
-  const [by, setBy] = useTool<'part' | 'layer'>('dla', 'part')
+  const [by, setBy] = useTool<'part' | 'layer' | 'source'>('dla', 'part')
   const [order, setOrder] = useTool<'depth' | 'size'>('dlaorder', 'depth')
   const given = useSelection((s) => s.tool)
   const locked = useSelection((s) => s.query)
@@ -63,8 +63,18 @@ function Attribution({ model, run }: { model: OpenedModel; run: RunDetail }) {
     retry: false,
   })
   const parts = useMemo(
-    () => (dla.data ? partsOf(dla.data.components, by, order) : []),
-    [dla.data, by, order],
+    () =>
+      !dla.data
+        ? []
+        : by === 'source'
+          ? partsBySource(
+              dla.data.components,
+              dla.data.sources,
+              run.views.map(({ text }) => text),
+              order,
+            )
+          : partsOf(dla.data.components, by, order),
+    [dla.data, by, order, run.views],
   )
   const figure = (): Figure => ({
     title: `logit of ‘${answer?.text}’${against ? ` minus ‘${against.text}’` : ''}, taken apart`,
@@ -119,6 +129,7 @@ function Attribution({ model, run }: { model: OpenedModel; run: RunDetail }) {
           options={[
             { value: 'part', label: 'heads and MLPs' },
             { value: 'layer', label: 'layers' },
+            { value: 'source', label: 'source tokens' },
           ]}
           onChange={setBy}
         />
@@ -155,7 +166,7 @@ function Attribution({ model, run }: { model: OpenedModel; run: RunDetail }) {
               </span>
               <FigureMenu figure={figure} name="the attribution" />
             </h3>
-            <Waterfall parts={parts} total={dla.data.sum ?? 0} ordered={order === 'depth'} />
+            <Waterfall parts={parts} total={dla.data.sum ?? 0} ordered={order === 'depth'} pos={pos} />
             {sources && head && (
               <section className="source-strip" aria-label={`Sources of ${headName(head)}`}>
                 <h3 className="pane-title">
@@ -182,7 +193,7 @@ function Attribution({ model, run }: { model: OpenedModel; run: RunDetail }) {
             )}
           </section>
           <aside className="sweep-side">
-            <Strongest parts={parts} />
+            <Strongest parts={parts} pos={pos} />
           </aside>
         </div>
       )}
@@ -190,7 +201,7 @@ function Attribution({ model, run }: { model: OpenedModel; run: RunDetail }) {
   )
 }
 
-function Strongest({ parts }: { parts: readonly Part[] }) {
+function Strongest({ parts, pos }: { parts: readonly Part[]; pos: number }) {
   const head = useSelection((s) => s.head)
   const sorted = [...parts].sort((a, b) => Math.abs(b.value) - Math.abs(a.value)).slice(0, 60)
   const most = Math.abs(sorted[0]?.value ?? 1)
@@ -207,10 +218,15 @@ function Strongest({ parts }: { parts: readonly Part[] }) {
                   ? 'effect-line is-selected'
                   : 'effect-line'
               }
-              disabled={!part.head}
-              onClick={() => part.head && select({ head: part.head })}
+              disabled={!part.head && part.source === undefined}
+              onClick={() => {
+                if (part.head) select({ head: part.head })
+                else if (part.source !== undefined) select({ query: pos, key: part.source, also: [] })
+              }}
             >
-              <span className="head-name clip">{part.name}</span>
+              <span className={part.source === undefined ? 'head-name clip' : 'head-name token-text clip'}>
+                {part.name}
+              </span>
               <span className="signed-bar">
                 <span
                   className={part.value < 0 ? 'signed-fill is-minus' : 'signed-fill'}

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { MOST_PARTS, partsOf } from './parts.ts'
+import { MOST_PARTS, partsBySource, partsOf } from './parts.ts'
 
 const component = (name: string, layer: number | null, head: number | null, value: number) => ({
   name,
@@ -32,4 +32,25 @@ test('the smallest of many are one bar, so that nothing is lost', () => {
   expect(parts).toHaveLength(MOST_PARTS + 1)
   expect(parts.at(-1)!.name).toBe('210 smaller')
   expect(sum(parts)).toBeCloseTo(sum(many))
+})
+
+test('by source position: what heads bring from each token, and the rest beside it, with the same sum', () => {
+  const sources = [
+    { layer: 0, head: 0, values: [-4, 1] },
+    { layer: 1, head: 0, values: [0.5, 1.5] },
+  ]
+  const parts = partsBySource([...few, component('L0 b_O', 0, null, 0.25)], sources, ['a', 'b'], 'depth')
+  expect(parts).toEqual([
+    { name: 'embed', value: 1, head: null },
+    { name: '0 a', value: -3.5, head: null, source: 0 },
+    { name: '1 b', value: 2.5, head: null, source: 1 },
+    { name: 'MLPs', value: 0.5, head: null },
+    { name: 'biases', value: 0.25, head: null },
+  ])
+  expect(partsBySource(few, sources, ['a', 'b'], 'size')[0]!.name).toBe('0 a')
+  // A head whose output was set to zero still reads: the difference is a bar of its own.
+  const zeroed = few.map((one) => (one.name === 'L0H0' ? { ...one, value: 0 } : one))
+  const edited = partsBySource(zeroed, sources, ['a', 'b'], 'depth')
+  expect(edited.at(-1)).toEqual({ name: 'edited heads', value: 3, head: null })
+  expect(sum(edited)).toBeCloseTo(sum(zeroed))
 })

@@ -14,10 +14,13 @@ export function Waterfall({
   parts,
   total,
   ordered,
+  pos,
 }: {
   parts: readonly Part[]
   total: number
   ordered: boolean
+  /** The position that is looked at: a bar of a source locks the edge to it. */
+  pos: number
 }) {
   const theme = useTheme()
   const head = useSelection((s) => s.head)
@@ -29,8 +32,9 @@ export function Waterfall({
     (i: number) => {
       const part = parts[i]
       if (part?.head) select({ head: part.head })
+      else if (part?.source !== undefined) select({ query: pos, key: part.source, also: [] })
     },
-    [parts],
+    [parts, pos],
   )
   return (
     <EChart
