@@ -179,6 +179,10 @@ export const api = {
   deleteExperiment: (id: number) => remove(`/api/experiments/${id}`),
   reproduce: (body: ReproduceRequest) => post<Reproduced>('/api/reproduce', body),
   lens: (body: LensRequest, signal?: AbortSignal) => post<LensReply>('/api/residual/lens', body, signal),
+  patched: (body: PatchedRequest, signal?: AbortSignal) =>
+    post<PatchedReply>('/api/residual/patched', body, signal),
+  geometry: (body: GeometryRequest, signal?: AbortSignal) =>
+    post<GeometryReply>('/api/residual/geometry', body, signal),
   dla: (body: DlaRequest, signal?: AbortSignal) => post<DlaReply>('/api/residual/dla', body, signal),
   change: (body: ChangeRequest, signal?: AbortSignal) =>
     post<ChangeReply>('/api/residual/change', body, signal),
@@ -193,10 +197,6 @@ export const api = {
 
   /** The newest scan of a checkpoint; null when it was never scanned. */
   async scan(model: string): Promise<ScanReply | null> {
-  patched: (body: PatchedRequest, signal?: AbortSignal) =>
-    post<PatchedReply>('/api/residual/patched', body, signal),
-  geometry: (body: GeometryRequest, signal?: AbortSignal) =>
-    post<GeometryReply>('/api/residual/geometry', body, signal),
     try {
       return await get<ScanReply>('/api/scans', { model })
     } catch (error) {

@@ -16,7 +16,6 @@ import { intervene } from './intervene.ts'
 import { planLongRun } from './long-run.ts'
 import { createMethods, openModels } from './methods.ts'
 import { createNotebookMethods } from './notebook-methods.ts'
-import { createNotebookMethods } from './notebook-methods.ts'
 import { type MethodTable, serveMethods } from './rpc.ts'
 import { provenanceOf } from './stored-run.ts'
 import { createValueMethods } from './value-methods.ts'
@@ -60,7 +59,6 @@ function methods({ storePath, ...options }: WorkerData): MethodTable {
       ...createBenchMethods({ first: headscope.firstPrinciples, models }),
       ...createValueMethods({ analyses: headscope, models, workspace }),
       ...createVerifyMethods({ verify: headscope.verify, models }),
-      ...createNotebookMethods({ engine, models, store }),
       ...createNotebookMethods({ engine, models, store }),
       ...createExchangeMethods({ analyses: headscope, models, engine, store }),
     }
