@@ -74,12 +74,12 @@ export const ELEMENTWISE: Readonly<Record<string, Rule>> = {
     const bend = tanhGrad(e, mul(e, x, slope), t)
     return [mul(e, g!, mul(e, add(e, add(e, t, e.float(1)), bend), e.float(0.5)))]
   },
-  // x σ(x): σ (1 + x (1 - σ))
+  // y = x σ(x): σ + y - y σ
   QuickGelu: (e, node, [g]) => {
     const x = node.inputs[0]!
+    const y = node.outputs[0]!
     const s = e.op('Sigmoid', [x], e.axes(x))
-    const rest = e.op('Sub', [e.float(1), s], e.axes(x))
-    return [mul(e, g!, mul(e, s, add(e, mul(e, x, rest), e.float(1))))]
+    return [mul(e, g!, add(e, sub(e, y, mul(e, y, s)), s))]
   },
   // Inside the limits the gradient passes; at and beyond them nothing moves.
   Clip: (e, node, [g]) => {

@@ -13,7 +13,7 @@ import { sizeOf } from '../graph/tensor.ts'
 import { type Dense, slice, windowed } from '../run/dense.ts'
 import type { ResolvedEdit } from '../run/edits.ts'
 import type { Engine } from '../run/engine.ts'
-import { metricValue, type ResolvedMetric } from '../run/metrics.ts'
+import { fewTokens, metricValue, type ResolvedMetric } from '../run/metrics.ts'
 import { type KeyValues, runPass, type State, throwIfCancelled } from '../run/pass.ts'
 import { logitsOf } from '../run/predictions.ts'
 import type { BaseRun } from '../run/restart.ts'
@@ -210,7 +210,7 @@ async function metricOf<K>(
   const count = end - from
   if (count <= 0) return batch.cells.map(() => base.value)
   const resid = slice(state.get('resid')!, 1, from - batch.pos, end - batch.pos)
-  const few = tokensOf(metric)
+  const few = fewTokens(metric)
   if (few) {
     const { data } = await tokenLogits(engine, resid, few.tokens)
     const width = few.tokens.length
@@ -224,13 +224,6 @@ async function metricOf<K>(
     rows.set(own, (from - first) * vocab)
     return metricValue(metric, rows, base.rows)
   })
-}
-
-/** Metrics of one or two logits: which they are, and the metric over these alone. */
-function tokensOf(metric: ResolvedMetric): { tokens: number[]; metric: ResolvedMetric } | null {
-  if (metric.kind === 'logit') return { tokens: [metric.answer!], metric: { ...metric, answer: 0 } }
-  if (metric.kind !== 'logit_diff') return null
-  return { tokens: [metric.answer!, metric.wrong!], metric: { ...metric, answer: 0, wrong: 1 } }
 }
 
 function rowsOf<K>(batch: Batch<K>, layers: number, length: number): number {

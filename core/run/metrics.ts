@@ -31,6 +31,16 @@ export interface ResolvedMetric {
 /** Logits of the metric's positions, [positions, d_vocab] flat. */
 export type MetricRows = Float32Array
 
+/**
+ * Metrics of one or two logits: which tokens they are, and the metric over these alone, so that only their rows of the
+ * unembedding are read. null for a metric that needs every logit.
+ */
+export function fewTokens(metric: ResolvedMetric): { tokens: number[]; metric: ResolvedMetric } | null {
+  if (metric.kind === 'logit') return { tokens: [metric.answer!], metric: { ...metric, answer: 0 } }
+  if (metric.kind !== 'logit_diff') return null
+  return { tokens: [metric.answer!, metric.wrong!], metric: { ...metric, answer: 0, wrong: 1 } }
+}
+
 /** Checks a metric against prompts. Throws `bad-edit` naming the token, the rule and what was found. */
 export function resolveMetric(
   metric: Metric,

@@ -8,26 +8,29 @@ import { type Engine, runSegment, type Variant } from './engine.ts'
 import { stateInput } from './segments.ts'
 import { asFloats, type Feed } from './session.ts'
 
-const TOKENS = 'tokens'
+/** Input that names the asked tokens. */
+export const TOKENS = 'tokens'
 
 /** resid [batch, rows, d_model] → [batch, rows, tokens], as the whole logits have them. */
 export async function tokenLogits(engine: Engine, resid: Dense, tokens: readonly number[]): Promise<Dense> {
   const variant: Variant = {
     key: 'tokens',
     onPath: [],
-    transform: (graph) => gathered(graph, engine.matrix),
+    transform: (graph) => askingTokens(graph, engine.matrix),
   }
   const feeds = new Map<string, Feed>([
     [stateInput('resid'), resid],
-    [TOKENS, { data: BigInt64Array.from(tokens, BigInt), shape: [tokens.length] }],
+    [TOKENS, tokensFeed(tokens)],
   ])
   return asFloats((await runSegment(engine, 'unembed', ['logits'], [], feeds, variant)).get('logits')!)
 }
 
-// --- Internal helpers ---
+export function tokensFeed(tokens: readonly number[]): Feed {
+  return { data: BigInt64Array.from(tokens, BigInt), shape: [tokens.length] }
+}
 
 /** The graph with only the asked rows of the matrix [d_vocab, d_model] and entries of biases, [d_vocab] along their last axis. */
-function gathered(graph: Graph, matrix: string): Graph {
+export function askingTokens(graph: Graph, matrix: string): Graph {
   const whole = graph.weights.filter(
     ({ id, tensor }) => tensor === matrix || graph.axes.get(id)?.join() === 'd_vocab',
   )
