@@ -44,7 +44,8 @@ interface Props {
 }
 
 export function HeadGrid(props: Props) {
-  const { spec, arrangement, heads, thumbnails, score, tiles, matches, cares, pinned, noted, pitch, theme } = props
+  const { spec, arrangement, heads, thumbnails, score, tiles, matches, cares, pinned, noted, pitch, theme } =
+    props
   const selected = useSelection((s) => s.head)
   const run = useSelection((s) => s.run)
   const [hovered, setHovered] = useState<HeadId | null>(null)

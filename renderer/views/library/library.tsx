@@ -8,7 +8,6 @@ import { openCheckpoint, openRun, runOn } from '../../state/open.ts'
 import { useSelection } from '../../state/store.ts'
 import { Failed } from '../../ui/notice.tsx'
 import { NotebookEntry } from '../notebook/library-entry.tsx'
-import { NotebookEntry } from '../notebook/library-entry.tsx'
 import { ExperimentList } from './experiment-list.tsx'
 import { OpenDialog } from './open-dialog.tsx'
 
@@ -83,7 +82,6 @@ export function Library() {
         {runs.every((r) => isOnlyViewed(r.id)) && <li className="library-none">Nothing stored yet.</li>}
       </ul>
       <ExperimentList />
-      <NotebookEntry />
       <NotebookEntry />
     </nav>
   )
