@@ -13,7 +13,7 @@ import { blockHook } from '../graph/hook-names.ts'
 import { decoderOf } from '../graph/model-spec.ts'
 import type { Tensor } from '../graph/tensor.ts'
 import { backward, type Gradients } from '../run/backward.ts'
-import { type Metric, metricValue, type ResolvedMetric, resolveMetric } from '../run/metrics.ts'
+import { type Metric, type ResolvedMetric, resolveMetric } from '../run/metrics.ts'
 import type { Model } from '../run/model.ts'
 import { checkPrompts } from '../run/prompts.ts'
 import {
@@ -24,7 +24,7 @@ import {
   LOCAL,
   SOFTMAX,
 } from './attribute-estimates.ts'
-import { alignPrompts, captureRun, metricRows, requireCausal, sweepBase } from './base.ts'
+import { alignPrompts, captureRun, metricOfState, requireCausal, sweepBase } from './base.ts'
 import { runSweep, type SweepCell } from './sweep.ts'
 import type { SweepEstimate, SweepOptions } from './types.ts'
 
@@ -97,11 +97,10 @@ export async function attribute(
   const verified = options.verify
     ? await verifyLargest(model, corrupt, source, cells, metric, known, options)
     : cells
-  const cleanRows = await metricRows(engine, state, metric)
   const rest = verified.filter((cell) => cell.exact === undefined && !known.has(cellPlace(cell)))
   if (rest.length > 0) options.onCells?.(rest)
   return {
-    clean: metricValue(metric, cleanRows, corruptBase?.rows ?? null),
+    clean: await metricOfState(engine, state, metric, corruptBase?.rows ?? null),
     corrupt: gradients.value,
     cells: verified,
     trust: trustIn(verified),

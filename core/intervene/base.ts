@@ -4,13 +4,14 @@
  */
 import { HeadscopeError } from '../errors.ts'
 import type { Tensor } from '../graph/tensor.ts'
-import { slice } from '../run/dense.ts'
+import { type Dense, slice } from '../run/dense.ts'
 import type { Engine } from '../run/engine.ts'
-import { type MetricRows, metricValue, type ResolvedMetric } from '../run/metrics.ts'
+import { fewTokens, type MetricRows, metricValue, type ResolvedMetric } from '../run/metrics.ts'
 import type { Model } from '../run/model.ts'
 import { runPass, type State } from '../run/pass.ts'
 import { logitsOf } from '../run/predictions.ts'
 import { type BaseRun, baseRun } from '../run/restart.ts'
+import { tokenLogits } from '../run/token-logits.ts'
 
 export interface SweepBase {
   readonly run: BaseRun
@@ -69,10 +70,25 @@ export async function captureRun(
 }
 
 /** Logits of the metric's rows of a one-item state that holds rows 0 … . */
-export async function metricRows(engine: Engine, state: State, metric: ResolvedMetric): Promise<MetricRows> {
-  const first = metric.positions[0]!
-  const end = metric.positions.at(-1)! + 1
-  return (await logitsOf(engine, slice(state.get('resid')!, 1, first, end), first, [])).data
+async function metricRows(engine: Engine, state: State, metric: ResolvedMetric): Promise<MetricRows> {
+  return (await logitsOf(engine, metricResid(state, metric), metric.positions[0]!, [])).data
+}
+
+/** The metric of a one-item state that holds rows 0 … ; `base` are the logits that kl is measured from. */
+export async function metricOfState(
+  engine: Engine,
+  state: State,
+  metric: ResolvedMetric,
+  base: MetricRows | null,
+): Promise<number> {
+  const few = fewTokens(metric)
+  if (!few) return metricValue(metric, await metricRows(engine, state, metric), base)
+  const { data } = await tokenLogits(engine, metricResid(state, metric), few.tokens)
+  return metricValue(few.metric, data, null)
+}
+
+function metricResid(state: State, { positions }: ResolvedMetric): Dense {
+  return slice(state.get('resid')!, 1, positions[0]!, positions.at(-1)! + 1)
 }
 
 /** Throws `bad-request` where a decoder reads an encoder: places are named by layer and head of one stack. */

@@ -7,10 +7,10 @@ import { HeadscopeError } from '../errors.ts'
 import { blockHook } from '../graph/hook-names.ts'
 import { decoderOf } from '../graph/model-spec.ts'
 import type { Dense } from '../run/dense.ts'
-import { type Metric, metricValue, resolveMetric } from '../run/metrics.ts'
+import { type Metric, resolveMetric } from '../run/metrics.ts'
 import type { Model } from '../run/model.ts'
 import { checkPrompts } from '../run/prompts.ts'
-import { alignPrompts, captureRun, metricRows, requireCausal, sweepBase } from './base.ts'
+import { alignPrompts, captureRun, metricOfState, requireCausal, sweepBase } from './base.ts'
 import { collectCells, finiteOr, modeFor } from './collect.ts'
 import { hasHeads, PATCH_SITE_NAMES, PATCH_SITES, type PatchSite } from './patch-sites.ts'
 import { estimateSweep, type SweepCell } from './sweep.ts'
@@ -73,7 +73,7 @@ export async function patch(
   const base = await sweepBase(engine, into, metric, options.signal)
   const { captured: source, state } = await captureRun(engine, from, wanted, options.signal)
   // kl is measured from the run that is patched, at both ends.
-  const other = metricValue(metric, await metricRows(engine, state, metric), base.rows)
+  const other = await metricOfState(engine, state, metric, base.rows)
   const ends =
     direction === 'denoise' ? { clean: other, corrupt: base.value } : { clean: base.value, corrupt: other }
   const span = ends.clean - ends.corrupt

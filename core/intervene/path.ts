@@ -10,11 +10,11 @@
 import { HeadscopeError } from '../errors.ts'
 import { blockHook, headName } from '../graph/hook-names.ts'
 import { decoderOf } from '../graph/model-spec.ts'
-import { type Metric, metricValue, resolveMetric } from '../run/metrics.ts'
+import { type Metric, resolveMetric } from '../run/metrics.ts'
 import type { Model } from '../run/model.ts'
 import { throwIfCancelled } from '../run/pass.ts'
 import { checkPrompts } from '../run/prompts.ts'
-import { alignPrompts, captureRun, metricRows, requireCausal, sweepBase } from './base.ts'
+import { alignPrompts, captureRun, metricOfState, requireCausal, sweepBase } from './base.ts'
 import { finiteOr } from './collect.ts'
 import { type PathEdge, type Receiver, reaches, readReceiver, readSender, type Sender } from './path-names.ts'
 import { type Edge, estimateEdges, groupEdges, groupRows, runGroup, senderHook } from './path-run.ts'
@@ -80,7 +80,7 @@ export async function pathPatch(
     signal,
   )
   // kl is measured from the clean run, at both ends.
-  const end = metricValue(metric, await metricRows(engine, from.state, metric), base.rows)
+  const end = await metricOfState(engine, from.state, metric, base.rows)
 
   const known = new Map((options.known ?? []).map((cell) => [edgeKey(cell), cell]))
   const done = new Map<string, PathCell>()
