@@ -1,6 +1,7 @@
 /** Path patching in the app: a circuit found by clicking, kept as an experiment, opened again, and taken out as text. */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { violations } from '../support/axe.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { type AppEngine, startAppEngine } from './app-engine.ts'
 
@@ -78,14 +79,14 @@ describe.sequential('the path graph', () => {
     expect(number(await first.locator('.number').textContent())).toBeLessThan(-1)
     await button('Add strongest').click()
     const head = (await circuit().locator('.path-open .id-chip').textContent())!
-    await button(`What leads into ${head} keys`).click()
+    await button(`k of ${head}: look at what leads into it`).click()
     await rank(`${head} keys`, 10)
     const heard = into(`${head} keys`).locator('.effect-line').first()
     expect(await heard.textContent()).toMatch(/^L0H\d/)
     expect(number(await heard.locator('.number').textContent())).toBeLessThan(-1)
     await button('Add strongest').click()
     // Queries hear nothing of a token that stands far before them.
-    await button(`What leads into ${head} queries`).click()
+    await button(`q of ${head}: look at what leads into it`).click()
     await rank(`${head} queries`, 10)
     const queries = await into(`${head} queries`).locator('.effect-line .number').allTextContents()
     for (const shown of queries) expect(Math.abs(number(shown))).toBeLessThan(0.1)
@@ -115,7 +116,7 @@ describe.sequential('the path graph', () => {
 
   it('takes a sender by a click on its node, and measures the circuit as an experiment', async () => {
     const head = (await circuit().locator('.effect-line').first().textContent())!.slice(0, 4)
-    await button(`What leads into ${head} values`).click()
+    await button(`v of ${head}: look at what leads into it`).click()
     await button(new RegExp(`^embedding: click adds its edge into ${head} values`)).click()
     await eventually(() => circuit().locator('.effect-line').count()).toBe(3)
     await eventually(() => page.locator('.path-edge.is-unknown').count()).toBe(1)
@@ -123,6 +124,15 @@ describe.sequential('the path graph', () => {
     await page.getByText(/saved as experiment \d+/).waitFor()
     expect(await page.locator('.path-edge.is-unknown').count()).toBe(0)
     expect(await page.locator('.path-number').count()).toBe(3)
+  })
+
+  it('has nothing that a screen reader or weak eyes would stumble over, in both themes', async () => {
+    for (const theme of ['dark', 'light']) {
+      await page.evaluate((name) => {
+        document.documentElement.dataset.theme = name
+      }, theme)
+      expect(await violations(page)).toEqual([])
+    }
   })
 
   it('another choice of MLPs is another measurement', async () => {
@@ -165,7 +175,12 @@ describe.sequential('the path graph', () => {
     await page.getByText(/saved as experiment \d+/).waitFor()
     await eventually(() => circuit().locator('.effect-line').allTextContents()).toEqual(before)
     // The run that it was made on is there already: no other one is made.
-    expect(await page.locator('.library').getByText(/^\d+ ids$/).count()).toBe(0)
+    expect(
+      await page
+        .locator('.library')
+        .getByText(/^\d+ ids$/)
+        .count(),
+    ).toBe(0)
     await circuit()
       .getByRole('button', { name: /^Take .* out of the circuit$/ })
       .last()

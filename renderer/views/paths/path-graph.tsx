@@ -150,7 +150,7 @@ function Node({ node, shape, edges, effects, most, place, theme, inCircuit, onPl
             ? {}
             : { background: signedColor(theme, t), color: isSignedDark(theme, t) ? '#fff' : '#16202f' }),
         }}
-        aria-label={says}
+        aria-label={says.replace(/^L(\d+)H/, 'L$1 H') /* what is read out begins with what is written */}
         aria-pressed={joined.length > 0}
         title={says}
         disabled={!speaks && !receives}
@@ -168,7 +168,7 @@ function Node({ node, shape, edges, effects, most, place, theme, inCircuit, onPl
             className={`path-port is-${port.part}${on ? ' is-place' : ''}${used ? ' is-in' : ''}`}
             style={at(port)}
             aria-pressed={on}
-            aria-label={`What leads into ${describeEnd(port.name)}`}
+            aria-label={`${port.part} of ${node.name}: look at what leads into it`}
             title={`${describeEnd(port.name)}: click to look at what leads into them`}
             onClick={() => onPlace(port.name)}
           >

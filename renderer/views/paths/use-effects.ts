@@ -34,8 +34,10 @@ export interface Effects {
 
 export function useEffects(ids: readonly number[], asked: Asked): Effects {
   const live = useLiveSweep('path')
+  // One that runs is heard live: a reply from its middle would stand over what it ends with.
+  const ended = live?.state === 'running' ? ids.filter((id) => id !== live.experiment) : ids
   const stored = useQueries({
-    queries: ids.map((id) => ({
+    queries: ended.map((id) => ({
       queryKey: ['experiment', id],
       queryFn: () => api.experiment(id),
       retry: false,
@@ -44,7 +46,11 @@ export function useEffects(ids: readonly number[], asked: Asked): Effects {
   const details = stored
     .map(({ data }) => data)
     .filter((detail): detail is ExperimentDetail<'path'> => detail?.kind === 'path')
-  const key = JSON.stringify([asked, details.map(({ id, done }) => [id, done]), live?.cells.length])
+  const key = JSON.stringify([
+    asked,
+    details.map(({ id, done, complete }) => [id, done, complete]),
+    live?.cells.length,
+  ])
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key says when any of them changes
   return useMemo(() => {
     const fitting = details.filter((detail) => fits(asked, detail.request, idsOf(detail)))
