@@ -4,6 +4,7 @@ import {
   DataZoomComponent,
   GridComponent,
   LegendComponent,
+  MarkAreaComponent,
   MarkLineComponent,
   TooltipComponent,
 } from 'echarts/components'
@@ -16,6 +17,7 @@ echarts.use([
   CustomChart,
   LineChart,
   ScatterChart,
+  MarkAreaComponent,
   MarkLineComponent,
   LabelLayout,
   GridComponent,

@@ -1,5 +1,6 @@
 /** The tabs of the centre. A new view is one file and one line here. */
 import type { ComponentType } from 'react'
+import type { OpenedModel } from '../../core/api/contract.ts'
 import { AblationView } from './ablation/ablation-view.tsx'
 import { AttributionView } from './attribution/attribution-view.tsx'
 import { BenchView } from './bench/bench-view.tsx'
@@ -16,12 +17,16 @@ import { RelationView } from './relation/relation-view.tsx'
 import { ResidualView } from './residual/residual-view.tsx'
 import { SeriesView } from './series/series-view.tsx'
 import { StoreView } from './store/store-view.tsx'
+import { TextsView } from './texts/texts-view.tsx'
 import { WeightsView } from './weights/weights-view.tsx'
+import { WordsView } from './words/words-view.tsx'
 
 export interface ViewTab {
   readonly id: string
   readonly label: string
   readonly view: ComponentType
+  /** Only models for which it has something to show have the tab. */
+  readonly needs?: (model: OpenedModel) => boolean
 }
 
 export const VIEWS: readonly ViewTab[] = [
@@ -34,6 +39,7 @@ export const VIEWS: readonly ViewTab[] = [
   { id: 'patching', label: 'Patching', view: PatchingView },
   { id: 'paths', label: 'Paths', view: PathsView },
   { id: 'weights', label: 'Weights', view: WeightsView },
+  { id: 'words', label: 'Words', view: WordsView },
   { id: 'series', label: 'Series', view: SeriesView },
   { id: 'compare', label: 'Compare', view: CompareView },
   { id: 'corpus', label: 'Corpus', view: CorpusView },
@@ -42,4 +48,5 @@ export const VIEWS: readonly ViewTab[] = [
   { id: 'bench', label: 'First principles', view: BenchView },
   { id: 'generate', label: 'Generate', view: GenerateView },
   { id: 'notebook', label: 'Notebook', view: NotebookView },
+  { id: 'texts', label: 'Encoder–decoder', view: TextsView, needs: ({ spec }) => spec.encoder !== undefined },
 ]
