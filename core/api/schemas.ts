@@ -18,7 +18,10 @@ export const edit = z.strictObject({
   from: z
     .union([
       z.strictObject({ item: z.int() }),
-      z.strictObject({ ids: z.array(z.int()).max(1_000_000) }),
+      z.strictObject({
+        ids: z.array(z.int()).max(1_000_000),
+        decoder_ids: z.array(z.int()).max(1_000_000).optional(),
+      }),
       z.strictObject({ run: z.int() }),
       z.strictObject({ mean: z.string(), over: z.enum(['all', 'pos']).optional() }),
       z.strictObject({ file: z.string(), tensor: z.string() }),

@@ -71,7 +71,8 @@ export class ApiFailure extends Error {
   }
 }
 
-async function request(path: string, init?: RequestInit): Promise<Response> {
+/** The engine's answer to a path. Throws ApiFailure with its sentence. */
+export async function request(path: string, init?: RequestInit): Promise<Response> {
   let response: Response
   try {
     response = await fetch(path, { credentials: 'same-origin', ...init })
@@ -138,6 +139,8 @@ export interface Thumbnails {
   readonly layers: number
   readonly heads: number
   readonly bytes: Uint8Array
+  /** Whole squares: what looks ahead, or at another text. Absent: lower triangles. */
+  readonly full?: boolean
 }
 
 export const api = {

@@ -4,6 +4,7 @@
  */
 import type { PromptInput, RunDetail } from '../../core/api/contract.ts'
 import type { Edit } from '../../core/run/types.ts'
+import { editsOf, promptOf } from '../state/prompt-of.ts'
 import { createStore, getSelection } from '../state/store.ts'
 import { readViewed, type ViewedRun, withViewed, writeViewed } from '../state/viewed-runs.ts'
 import { api } from './client.ts'
@@ -11,7 +12,8 @@ import { runPrompt } from './jobs.ts'
 import { queryClient } from './query-client.ts'
 
 /** The run of the same tokens with edits: a stored one where there is one, else it is run now. Stored, so that it is once. */
-export async function editedRun(run: RunDetail, edits: readonly Edit[]): Promise<RunDetail> {
+export async function editedRun(run: RunDetail, given: readonly Edit[]): Promise<RunDetail> {
+  const edits = editsOf(run, given)
   const wanted = JSON.stringify(edits)
   const detail = (id: number) => queryClient.fetchQuery({ queryKey: ['run', id], queryFn: () => api.run(id) })
   const { runs } = await queryClient.fetchQuery({ queryKey: ['library'], queryFn: api.library })
@@ -24,7 +26,7 @@ export async function editedRun(run: RunDetail, edits: readonly Edit[]): Promise
   )
   for (const { id } of alike) {
     const found = await detail(id)
-    const same = found.views.every((view, i) => view.id === run.views[i]?.id)
+    const same = JSON.stringify(promptOf(found)) === JSON.stringify(promptOf(run))
     if (same && JSON.stringify(found.provenance.edits) === wanted) {
       if (isOnlyViewed(id)) viewed(id)
       return found
@@ -90,7 +92,7 @@ function keep(next: readonly ViewedRun[]): void {
 /** As its text where that gives the same ids, so that the library shows one prompt and not two. */
 async function samePrompt(run: RunDetail): Promise<PromptInput> {
   const ids = run.views.map((view) => view.id)
-  if (run.text === null) return { ids }
+  if (run.text === null || run.source) return promptOf(run)
   const bos = run.views[0]?.special ? ('yes' as const) : ('no' as const)
   const { tokens } = await api.tokenize({ model: run.model, text: run.text, bos })
   const same = tokens.length === ids.length && tokens.every((token, i) => token.id === ids[i])

@@ -51,7 +51,7 @@ export function sheetPixels(thumbnails: Thumbnails, theme: Theme) {
 
 /** Draws one head's tile into pixels of `stride` a row, from `offset` on. */
 export function drawTile(
-  { heads, bytes }: Thumbnails,
+  { heads, bytes, full = false }: Thumbnails,
   layer: number,
   head: number,
   theme: Theme,
@@ -62,7 +62,7 @@ export function drawTile(
   const ramp = rampPixels(theme)
   const start = (layer * heads + head) * TILE * TILE
   for (let row = 0; row < TILE; row++) {
-    for (let column = 0; column <= row; column++) {
+    for (let column = 0; column <= (full ? TILE - 1 : row); column++) {
       const byte = bytes[start + row * TILE + column]!
       pixels[offset + row * stride + column] = ramp[Math.round((byte / 255) * (LEVELS - 1))]!
     }

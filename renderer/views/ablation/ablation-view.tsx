@@ -7,6 +7,7 @@ import type { AblateRequest, OpenedModel, RunDetail } from '../../../core/api/co
 import { startSweep } from '../../api/experiments.ts'
 import { useJobOn } from '../../api/jobs.ts'
 import { useModel, useRun } from '../../api/queries.ts'
+import { promptOf } from '../../state/prompt-of.ts'
 import { setTool, useTool } from '../../state/store.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { Choice } from '../../ui/select.tsx'
@@ -58,7 +59,7 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
         'ablate',
         {
           model: model.path,
-          prompt: { ids: run.views.map((view) => view.id) },
+          prompt: promptOf(run),
           over,
           kind,
           metric: metric!,

@@ -13,6 +13,7 @@ import { FigureMenu } from '../../charts/figure-menu.tsx'
 import { actingEdits, describeEdit } from '../../state/edits.ts'
 import { signedWeight } from '../../state/format.ts'
 import { formatToken, parseToken } from '../../state/metric.ts'
+import { promptOf } from '../../state/prompt-of.ts'
 import { headName } from '../../state/selection.ts'
 import { select, setHover, setTool, useSelection, useTool } from '../../state/store.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
@@ -48,7 +49,7 @@ function Attribution({ model, run }: { model: OpenedModel; run: RunDetail }) {
   const against = given.against0 === 'none' ? null : (parseToken(given.wrong ?? '') ?? likely[1] ?? null)
   const request = {
     model: model.path,
-    prompt: { ids: run.views.map((view) => view.id) },
+    prompt: promptOf(run),
     answer: answer?.id ?? 0,
     ...(against ? { wrong: against.id } : {}),
     pos,

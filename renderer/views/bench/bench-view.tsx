@@ -15,6 +15,7 @@ import { api } from '../../api/client.ts'
 import { rowOf } from '../../api/pattern.ts'
 import { useModel, usePattern, useRun } from '../../api/queries.ts'
 import { parseToken } from '../../state/metric.ts'
+import { promptOf } from '../../state/prompt-of.ts'
 import { type HeadId, headName, sameHead } from '../../state/selection.ts'
 import { useSelection, useTool } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
@@ -68,7 +69,7 @@ function Bench({ model, run, head }: { model: OpenedModel; run: RunDetail; head:
   // A run that keeps no pattern has none to choose from.
   const keyAt = chosen ?? (shown.isError ? 0 : null)
   const answer = parseToken(tool.answer ?? '') ?? run.predictions[query]?.topTokens[0] ?? null
-  const place = { model: model.path, prompt: { ids: run.views.map((view) => view.id) }, ...head }
+  const place = { model: model.path, prompt: promptOf(run), ...head }
   const bench = useQuery({
     queryKey: ['bench', model.path, run.id, head.layer, head.head, query, keyAt, answer?.id],
     queryFn: ({ signal }) =>

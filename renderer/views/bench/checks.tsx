@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { AccountingReply, OpenedModel, RunDetail } from '../../../core/api/contract.ts'
 import { api } from '../../api/client.ts'
+import { promptOf } from '../../state/prompt-of.ts'
 import type { HeadId } from '../../state/selection.ts'
 import { Fact } from './effect.tsx'
 
@@ -11,10 +12,7 @@ export function Basis({ model, run, head }: { model: OpenedModel; run: RunDetail
   const check = useQuery({
     queryKey: ['basis', model.path, run.id, head.layer, head.head, seed],
     queryFn: ({ signal }) =>
-      api.benchBasis(
-        { model: model.path, prompt: { ids: run.views.map((view) => view.id) }, ...head, seed },
-        signal,
-      ),
+      api.benchBasis({ model: model.path, prompt: promptOf(run), ...head, seed }, signal),
     retry: false,
   })
   const reply = check.data

@@ -9,6 +9,7 @@ import type { Metric } from '../../../core/intervene/types.ts'
 import { api } from '../../api/client.ts'
 import { preciseWeight, signedWeight } from '../../state/format.ts'
 import { metricText } from '../../state/metric.ts'
+import { promptOf } from '../../state/prompt-of.ts'
 import type { HeadId } from '../../state/selection.ts'
 import { select, useTool } from '../../state/store.ts'
 import { MetricFields, useMetric, useMetricPosition } from '../sweeps/metric-fields.tsx'
@@ -28,7 +29,7 @@ export function Gradients({ model, run, head, bench }: Props) {
   const likely = run.predictions[pos]?.topTokens ?? []
   const [answer, wrong] = [likely[0] ?? null, likely[1] ?? null]
   const metric = useMetric(answer, wrong)
-  const prompt = { ids: run.views.map((view) => view.id) }
+  const prompt = promptOf(run)
   const gradients = useQuery({
     queryKey: ['gradients', model.path, run.id, head.layer, head.head, metric],
     queryFn: ({ signal }) =>
@@ -151,7 +152,7 @@ function Nudge({ model, run, head, bench, metric }: Props & { metric: Metric }) 
       api.nudge(
         {
           model: model.path,
-          prompt: { ids: run.views.map((view) => view.id) },
+          prompt: promptOf(run),
           ...head,
           query,
           key,

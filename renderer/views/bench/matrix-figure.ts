@@ -20,18 +20,27 @@ export interface MatrixPicture {
   readonly grid: GridReply
   readonly axes: readonly [string, string]
   readonly tokens: readonly TokenView[]
+  /** Of the columns, where they count another text. */
+  readonly columnTokens?: readonly TokenView[]
   readonly scale: Scale
   readonly end: number
 }
 
 const [LEFT, TOP] = [110, 96]
 
-export function matrixBody({ grid, axes, tokens, scale, end }: MatrixPicture): FigureBody {
+export function matrixBody({
+  grid,
+  axes,
+  tokens,
+  columnTokens = tokens,
+  scale,
+  end,
+}: MatrixPicture): FigureBody {
   const [rows, columns] = grid.shape
   const cell = Math.max(2, Math.min(26, 760 / columns, 620 / rows))
   const [width, height] = [columns * cell, rows * cell]
-  const name = (axis: string, i: number) =>
-    countsTokens(axis) ? `${(tokens[i]?.text ?? '').slice(0, 11)} ${i}` : String(i)
+  const name = (axis: string, views: readonly TokenView[], i: number) =>
+    countsTokens(axis) ? `${(views[i]?.text ?? '').slice(0, 11)} ${i}` : String(i)
   const legendAt = TOP + height + 12
   return {
     width: LEFT + width + 2,
@@ -42,10 +51,18 @@ export function matrixBody({ grid, axes, tokens, scale, end }: MatrixPicture): F
       rectAt(LEFT, TOP, width, height, BLANK, { stroke: LINE }),
       pixelImage(matrixPixels(grid.values, scale, end, 'light'), columns, LEFT, TOP, width, height),
       ...visibleLabels(rows, cell, 0, height, 12.5).map((i) =>
-        textAt(LEFT - 6, TOP + (i + 0.5) * cell, name(axes[0], i), { anchor: 'end', middle: true, size: 10 }),
+        textAt(LEFT - 6, TOP + (i + 0.5) * cell, name(axes[0], tokens, i), {
+          anchor: 'end',
+          middle: true,
+          size: 10,
+        }),
       ),
       ...visibleLabels(columns, cell, 0, width, 12.5).map((i) =>
-        textAt(LEFT + (i + 0.5) * cell, TOP - 6, name(axes[1], i), { up: true, middle: true, size: 10 }),
+        textAt(LEFT + (i + 0.5) * cell, TOP - 6, name(axes[1], columnTokens, i), {
+          up: true,
+          middle: true,
+          size: 10,
+        }),
       ),
       scale === 'weight' ? rampLegend(LEFT, legendAt) : signedLegend(LEFT, legendAt, end),
     ].join('\n'),

@@ -25,6 +25,8 @@ interface Props {
   readonly grid: GridReply
   readonly axes: readonly [string, string]
   readonly tokens: readonly TokenView[]
+  /** Of the columns, where they count another text. */
+  readonly columnTokens?: readonly TokenView[]
   readonly scale: Scale
   readonly end: number
   readonly theme: Theme
@@ -41,6 +43,7 @@ const LARGEST = 46
 
 export function MatrixGrid(props: Props) {
   const { label, grid, axes, tokens, scale, end, theme, marked, hovered, onHover, onPick } = props
+  const columnTokens = props.columnTokens ?? tokens
   const [rows, columns] = grid.shape
   const [measure, size] = useSize<HTMLDivElement>()
   const [cursor, setCursor] = useState<Cell>({ row: 0, column: 0 })
@@ -96,7 +99,7 @@ export function MatrixGrid(props: Props) {
               <AxisLabel
                 key={column}
                 side="column"
-                text={countsTokens(axes[1]) ? (tokens[column]?.text ?? '') : ''}
+                text={countsTokens(axes[1]) ? (columnTokens[column]?.text ?? '') : ''}
                 index={column}
                 on={column === marked.column}
                 style={{ left: LEFT + (column + 0.5) * width, top: TOP - 5, width: TOP - 8 }}

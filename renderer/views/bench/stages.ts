@@ -73,7 +73,7 @@ export function differs(before: Step, after: Step): boolean {
 
 /** Whether an axis counts tokens, and so has their words as labels. */
 export function countsTokens(axis: string): boolean {
-  return axis === 'pos' || axis === 'query' || axis === 'key'
+  return ['pos', 'query', 'key', 'target', 'source'].includes(axis)
 }
 
 function lectureFormula({ name, formula }: Step): string {

@@ -2,6 +2,7 @@
 import { Tabs } from '@base-ui/react/tabs'
 import { useQuery } from '@tanstack/react-query'
 import { Group, Panel, Separator, useDefaultLayout } from 'react-resizable-panels'
+import { useModel } from '../../api/queries.ts'
 import { useEngineState, useOpenProblem } from '../../state/desktop.ts'
 import { firstStart } from '../../state/open.ts'
 import { getSelection, select, useSelection } from '../../state/store.ts'
@@ -84,6 +85,7 @@ function Banner() {
 function Centre() {
   const tab = useSelection((s) => s.tab)
   const model = useSelection((s) => s.model)
+  const opened = useModel().data
   const start = useQuery({
     queryKey: ['first-start'],
     queryFn: async () => {
@@ -103,10 +105,11 @@ function Centre() {
       </Empty>
     )
   const known = VIEWS.find((v) => v.id === tab) ?? VIEWS[0]!
+  const shown = VIEWS.filter((v) => v === known || !v.needs || (opened && v.needs(opened)))
   return (
     <Tabs.Root className="tabs" value={known.id} onValueChange={(next: string) => select({ tab: next })}>
-      <TabRow views={VIEWS} open={known.id} />
-      {VIEWS.map((v) => (
+      <TabRow views={shown} open={known.id} />
+      {shown.map((v) => (
         <Tabs.Panel key={v.id} value={v.id} className="tab-panel">
           <v.view />
         </Tabs.Panel>

@@ -9,6 +9,7 @@ import { api } from '../../api/client.ts'
 import { useModel, useRun } from '../../api/queries.ts'
 import { preciseWeight } from '../../state/format.ts'
 import { runOn } from '../../state/open.ts'
+import { promptOf, promptWith } from '../../state/prompt-of.ts'
 import { useTool } from '../../state/store.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import '../../ui/bench.css'
@@ -49,10 +50,10 @@ function Generate({ model, run }: { model: OpenedModel; run: RunDetail }) {
     mutationFn: ({ count, from }: { count: number; from: Continued | null }) => {
       stop.current = new AbortController()
       const prompt: PromptInput = from
-        ? { ids: idsOf(from) }
+        ? promptWith(run, idsOf(from))
         : asChat
           ? { text: run.text! }
-          : { ids: run.views.map((view) => view.id) }
+          : promptOf(run)
       return api.generate(
         {
           model: model.path,
@@ -69,7 +70,8 @@ function Generate({ model, run }: { model: OpenedModel; run: RunDetail }) {
     onSuccess: (reply, { from }) => setText(continued(from, reply)),
   })
   const use = useMutation({
-    mutationFn: (count: number) => runOn(model, { ids: idsOf(text!).slice(0, text!.prompt.length + count) }),
+    mutationFn: (count: number) =>
+      runOn(model, promptWith(run, idsOf(text!).slice(0, text!.prompt.length + count))),
   })
   const busy = more.isPending || use.isPending
   const shown = text?.prompt ?? run.views

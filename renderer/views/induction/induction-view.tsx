@@ -7,6 +7,7 @@ import { FigureMenu } from '../../charts/figure-menu.tsx'
 import { scanLine } from '../../charts/figure-source.ts'
 import { drawnArcs } from '../../charts/pattern-figure.ts'
 import { preciseWeight } from '../../state/format.ts'
+import { promptOf } from '../../state/prompt-of.ts'
 import { formatScore } from '../../state/rank.ts'
 import { type HeadId, headName } from '../../state/selection.ts'
 import { toggleCell, useSelection } from '../../state/store.ts'
@@ -49,7 +50,7 @@ function Induction({ run, data }: { run: RunDetail; data: Data }) {
     : undefined
   const reproduce = {
     kind: 'run' as const,
-    request: { model: run.model, prompt: { ids: run.views.map((view) => view.id) } },
+    request: { model: run.model, prompt: promptOf(run) },
   }
   const token = (i: number) => run.views[i]?.text ?? ''
   const arcs = (): Figure => ({

@@ -6,6 +6,7 @@ import { api } from '../../api/client.ts'
 import { isActive, toggleAblation } from '../../state/edit-history.ts'
 import { ablateHead, actingEdits, describeEdit } from '../../state/edits.ts'
 import { preciseWeight, signed } from '../../state/format.ts'
+import { editsOf, promptOf } from '../../state/prompt-of.ts'
 import type { HeadId } from '../../state/selection.ts'
 import { useSelection } from '../../state/store.ts'
 import { AddEdit } from '../frame/add-edit.tsx'
@@ -33,7 +34,7 @@ export function Prediction({
   const result = useQuery({
     queryKey: ['predict', run.id, pos, JSON.stringify(edits)],
     queryFn: ({ signal }) =>
-      api.predict({ model: model.path, prompt: { ids: run.views.map((v) => v.id) }, edits, pos }, signal),
+      api.predict({ model: model.path, prompt: promptOf(run), edits: editsOf(run, edits), pos }, signal),
     enabled: wanted,
     retry: false,
   })

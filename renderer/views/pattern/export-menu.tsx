@@ -6,6 +6,7 @@ import { arcsBody, patternBody, patternTable, textBody } from '../../charts/patt
 import type { Display } from '../../charts/pattern-pixels.ts'
 import { differenceReading, weightReading } from '../../charts/reading.ts'
 import { beside, type FigureBody, stacked } from '../../charts/svg.ts'
+import { promptOf } from '../../state/prompt-of.ts'
 import { type Compare, type Form, headName } from '../../state/selection.ts'
 import { getSelection } from '../../state/store.ts'
 import type { Unit } from './use-derived.ts'
@@ -76,7 +77,7 @@ function figureOf({ current, pair, unit, compare, form, display }: Props): Figur
       kind: 'run',
       request: {
         model: run.model,
-        prompt: { ids: run.views.map((view) => view.id) },
+        prompt: promptOf(run),
         ...(edits.length > 0 ? { edits } : {}),
       },
     },

@@ -11,6 +11,7 @@ import { rampGradient } from '../../charts/color.ts'
 import { FigureMenu } from '../../charts/figure-menu.tsx'
 import { actingEdits } from '../../state/edits.ts'
 import { formatToken, parseToken } from '../../state/metric.ts'
+import { promptWith } from '../../state/prompt-of.ts'
 import { select, setTool, useSelection, useTool } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
@@ -87,7 +88,12 @@ function Lanes({ model, run }: { model: OpenedModel; run: RunDetail }) {
     key: [model.path, ids[side], answer?.id ?? null, with_],
     ask: (positions, signal) =>
       api.lens(
-        { ...asked, prompt: { ids: ids[side] }, positions, ...(with_.length > 0 ? { edits: with_ } : {}) },
+        {
+          ...asked,
+          prompt: promptWith(run, ids[side]),
+          positions,
+          ...(with_.length > 0 ? { edits: with_ } : {}),
+        },
         signal,
       ),
   })
@@ -95,7 +101,7 @@ function Lanes({ model, run }: { model: OpenedModel; run: RunDetail }) {
     key: [model.path, ids, answer?.id ?? null, carried, acting],
     ask: (positions, signal) => {
       const at = ({ side, border, pos }: CellRef) => ({
-        prompt: { ids: ids[side] },
+        prompt: promptWith(run, ids[side]),
         border,
         pos,
         ...(side === 'this' && acting.length > 0 ? { edits: acting } : {}),
@@ -144,7 +150,7 @@ function Lanes({ model, run }: { model: OpenedModel; run: RunDetail }) {
             title: `logit lens, ${what}`,
             answer: answer?.text ?? null,
             reproduce: plain
-              ? { kind: 'lens', request: { ...asked, prompt: { ids: ids[tokens] }, positions } }
+              ? { kind: 'lens', request: { ...asked, prompt: promptWith(run, ids[tokens]), positions } }
               : null,
           })
         }

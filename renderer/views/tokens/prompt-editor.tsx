@@ -8,6 +8,7 @@ import { runOn } from '../../state/open.ts'
 import { Segmented } from '../../ui/segmented.tsx'
 import { parseIds } from './parse-ids.ts'
 import { TokenCard } from './token-card.tsx'
+import '../../ui/texts.css'
 
 interface Props {
   readonly model: OpenedModel
@@ -20,7 +21,9 @@ export function PromptEditor({ model, run, onClose }: Props) {
   const startsWithText = tokenizer !== null && (run === null || run.text !== null)
   const [mode, setMode] = useState<'text' | 'ids'>(startsWithText ? 'text' : 'ids')
   const [text, setText] = useState(run?.text ?? '')
-  const [ids, setIds] = useState(run?.views.map((v) => v.id).join(', ') ?? '')
+  const [ids, setIds] = useState((run?.source ?? run?.views)?.map((v) => v.id).join(', ') ?? '')
+  const second = model.spec.encoder !== undefined
+  const [decoder, setDecoder] = useState(decoderStart(model, run, startsWithText))
   const canBos = tokenizer !== null && tokenizer.bosToken !== null
   const [plain, setPlain] = useState(false)
   const [chosen, setChosen] = useState<number | null>(null)
@@ -40,6 +43,7 @@ export function PromptEditor({ model, run, onClose }: Props) {
     retry: false,
   })
   const parsed = parseIds(ids, model.spec.d_vocab)
+  const ownIds = parseIds(decoder, model.spec.d_vocab)
   const running = useMutation({
     mutationFn: (prompt: PromptInput) => runOn(model, prompt),
     onSuccess: () => onClose?.(),
@@ -47,6 +51,7 @@ export function PromptEditor({ model, run, onClose }: Props) {
 
   const problem =
     (mode === 'ids' && ids !== '' ? parsed.problem : null) ??
+    (mode === 'ids' && second && decoder !== '' ? ownIds.problem : null) ??
     (mode === 'text' && tokens.isError ? tokens.error.message : null) ??
     (running.error && !(running.error instanceof ApiFailure && running.error.code === 'cancelled')
       ? running.error.message
@@ -56,8 +61,9 @@ export function PromptEditor({ model, run, onClose }: Props) {
 
   const submit = (event?: FormEvent) => {
     event?.preventDefault()
-    if (empty || (mode === 'ids' && parsed.problem)) return
-    running.mutate(mode === 'text' ? { text, bos: choice, ...specials } : { ids: parsed.ids })
+    if (empty || (mode === 'ids' && (parsed.problem || (second && ownIds.problem)))) return
+    const own = second ? { decoder: mode === 'text' ? { text: decoder } : { ids: ownIds.ids } } : {}
+    running.mutate(mode === 'text' ? { text, bos: choice, ...specials, ...own } : { ids: parsed.ids, ...own })
   }
 
   return (
@@ -70,7 +76,10 @@ export function PromptEditor({ model, run, onClose }: Props) {
             { value: 'text', label: 'Text', disabled: tokenizer === null },
             { value: 'ids', label: 'Ids' },
           ]}
-          onChange={setMode}
+          onChange={(next) => {
+            setMode(next)
+            setDecoder(decoderStart(model, run, next === 'text'))
+          }}
         />
         {/* biome-ignore lint/a11y/noLabelWithoutControl: the checkbox inside is the control */}
         <label
@@ -141,6 +150,23 @@ export function PromptEditor({ model, run, onClose }: Props) {
           else if (event.key === 'Escape') onClose?.()
         }}
       />
+      {second && (
+        <label className="editor-second">
+          <span className="muted">decoder</span>
+          <input
+            className="input"
+            aria-label={mode === 'text' ? "The decoder's own text" : "The decoder's own ids"}
+            placeholder={
+              mode === 'text'
+                ? 'the beginning of what it writes; empty: its start token alone'
+                : `ids, the start token ${model.spec.encoder!.start} first`
+            }
+            spellCheck={false}
+            value={decoder}
+            onChange={(event) => setDecoder(event.target.value)}
+          />
+        </label>
+      )}
       <div className="editor-tokens">
         {shown.map((t, i) => (
           <button
@@ -170,6 +196,20 @@ export function PromptEditor({ model, run, onClose }: Props) {
       )}
     </form>
   )
+}
+
+/** What stands in the decoder's field at first: the shown run's own part, as ids or as text. */
+function decoderStart({ spec }: OpenedModel, run: RunDetail | null, asText: boolean): string {
+  if (!spec.encoder) return ''
+  if (asText)
+    return (
+      run?.views
+        .slice(1)
+        .map((view) => view.text.replaceAll('·', ' '))
+        .join('')
+        .trim() ?? ''
+    )
+  return run?.views.map((view) => view.id).join(', ') ?? String(spec.encoder.start)
 }
 
 function beginsWithBos(run: RunDetail): boolean {
