@@ -8,7 +8,7 @@ import { layoutArcs, MOST_ARCS, strongestEdges } from './arcs.ts'
 import { isDark, isSignedDark, rampPosition, signedColor, weightColor } from './color.ts'
 import type { Table } from './csv.ts'
 import { paintDifference } from './difference-pixels.ts'
-import { gutter, visibleLabels } from './labels.ts'
+import { visibleLabels } from './labels.ts'
 import { type Display, paintPattern } from './pattern-pixels.ts'
 import type { Reading } from './reading.ts'
 import {
@@ -33,7 +33,7 @@ export interface PatternPicture {
 }
 
 const SIDE = 600
-const LABEL = 130
+const LABEL = 150 // pixels for the tokens, at most
 
 /** Rows are queries, columns keys. `side`: of the square of cells. */
 export function patternBody(
@@ -44,7 +44,8 @@ export function patternBody(
   const signed = against ? paintDifference(against, pattern, display) : null
   const { pixels, side: columns } = signed ?? paintPattern(pattern, display)
   const cell = side / pattern.size
-  const edge = gutter(tokens, LABEL)
+  const longest = tokens.reduce((most, token) => Math.max(most, columnsOf(token.text)), 3)
+  const edge = Math.round(Math.min(LABEL, longest * 6.2 + String(tokens.length).length * 6.2 + 18))
   const top = edge + 4
   const labels = visibleLabels(pattern.size, cell, 0, side, 12.5)
   const label = (i: number) => `${clipped(tokens[i]?.text ?? '', edge)} ${i}`

@@ -146,15 +146,15 @@ describe.sequential('the app', () => {
 
   it('gives the pattern away as numbers and as a figure', async () => {
     for (const [item, ending, holds] of [
-      ['Weights (CSV)', '.csv', /^query,query_token,key,key_token,weight\n0,/],
-      ['Figure (SVG, labels as text)', '.svg', /<image [^>]*href="data:image\/png;base64,[\s\S]*endoftext/],
+      ['Numbers (CSV)', '.csv', /^query,query_token,key,key_token,weight\n0,/],
+      ['Figure (SVG)', '.svg', /<image [^>]*href="data:image\/png;base64,[\s\S]*endoftext/],
     ] as const) {
       await page.getByRole('button', { name: 'Export the pattern' }).click()
       const [download] = await Promise.all([
         page.waitForEvent('download'),
         page.getByRole('menuitem', { name: item }).click(),
       ])
-      expect(download.suggestedFilename()).toBe(`induction-2l-L1H1${ending}`)
+      expect(download.suggestedFilename()).toBe(`induction-2l-pattern-of-L1H1${ending}`)
       expect(readFileSync(await download.path(), 'utf8')).toMatch(holds)
     }
   })
