@@ -39,7 +39,8 @@ export function ReadOut({ reading, tokens, unit = '', brief = false }: Props) {
   return (
     <output className="read-out">
       query {query} <q>{tokens[query]?.text}</q> → key {key} <q>{tokens[key]?.text}</q>{' '}
-      <strong>{shown}</strong> {unit && <span className="muted">{unit}</span>}
+      <strong>{shown}</strong>
+      {unit && <span className="muted"> {unit}</span>}
     </output>
   )
 }
