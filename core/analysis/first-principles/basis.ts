@@ -11,7 +11,7 @@ import { blockHook } from '../../graph/hook-names.ts'
 import { createRandom } from '../../random.ts'
 import type { Model } from '../../run/model.ts'
 import type { Edit } from '../../run/types.ts'
-import { type HeadWeights, headMatrix } from '../head-weights.ts'
+import { type HeadWeights, headMatrix, outputMatrix } from '../head-weights.ts'
 import { inverse, type Matrix, matrix, multiply, transpose } from '../matrix.ts'
 import { type HeadRun, headRows, headRun } from './head-run.ts'
 
@@ -20,6 +20,8 @@ export interface BasisCheck {
   readonly vectors: number
   /** The same with changed weights and biases; null where the family does not allow it. */
   readonly weights: number | null
+  /** The same for values: with v C in the place of v, z C⁻¹ W_O changes by this share of its largest number. */
+  readonly values: number
   readonly allowed: 'any' | 'pairs' | 'none'
   readonly why: string
   /** B, [d_head, d_head], as used on the vectors. */
@@ -55,7 +57,8 @@ export async function basisCheck(model: Model, run: HeadRun, seed = 1): Promise<
     ...heads.map((head) => set('rot_q', 'head', head, multiply(rowsOf('rot_q', head), b))),
     set('rot_k', 'kv_head', run.kvHead, multiply(rowsOf('rot_k', run.kvHead), dual)),
   ])
-  if (allowed === 'none') return { vectors, weights: null, allowed, why: reason(run), b }
+  const values = await valueChange(model, run, b)
+  if (allowed === 'none') return { vectors, weights: null, values, allowed, why: reason(run), b }
 
   const own = allowed === 'any' ? b : pairwise(model, run, random)
   const ownDual = transpose(inverse(own))
@@ -69,7 +72,7 @@ export async function basisCheck(model: Model, run: HeadRun, seed = 1): Promise<
     ...heads.map((head) => set('q', 'head', head, project('q', head, own))),
     set('k', 'kv_head', run.kvHead, project('k', run.head, ownDual)),
   ])
-  return { vectors, weights, allowed, why: reason(run), b }
+  return { vectors, weights, values, allowed, why: reason(run), b }
 }
 
 // --- Internal helpers ---
@@ -92,6 +95,29 @@ async function change(
       error = Math.max(error, Math.abs(after[n]! - score))
     })
   }
+  return largest > 0 ? error / largest : error
+}
+
+/** v → v C with W_O → C⁻¹ W_O: the engine runs with the changed values, and what the head writes is read back. */
+async function valueChange(model: Model, run: HeadRun, c: Matrix): Promise<number> {
+  const { layer, head, kvHead, v } = run
+  const changed = multiply(matrix(v.rows, v.width, v.data), c)
+  const edit: Edit = {
+    hook: blockHook(layer, 'attn.hook_v'),
+    kv_head: kvHead,
+    op: 'set',
+    from: { values: Float32Array.from(changed.data), shape: [1, v.rows, 1, v.width] },
+  }
+  const { z } = await headRun(model, run.ids, { layer, head }, { edits: [edit] })
+  const written = multiply(
+    multiply(matrix(z.rows, z.width, z.data), inverse(c)),
+    outputMatrix(run.weights, head),
+  )
+  let [largest, error] = [0, 0]
+  run.result.data.forEach((value, n) => {
+    largest = Math.max(largest, Math.abs(value))
+    error = Math.max(error, Math.abs(written.data[n]! - value))
+  })
   return largest > 0 ? error / largest : error
 }
 

@@ -138,6 +138,7 @@ describe.each(CHECKPOINTS)('%s', (_, path) => {
   test('another basis of queries and keys changes no score', async () => {
     const check = await basisCheck(model, await headRun(model, IDS, place))
     expect(check.vectors).toBeLessThan(1e-4)
+    expect(check.values).toBeLessThan(1e-4)
     const spec = (await headRun(model, IDS, place)).spec
     expect(check.allowed).toBe(spec.qkNorm ? 'none' : spec.rope === null ? 'any' : 'pairs')
     if (check.allowed === 'none') expect(check.weights).toBeNull()

@@ -76,7 +76,7 @@ export function headSteps(spec: ModelSpec, run: HeadRun, changes: ScoreChanges =
       ? [square('biased scores', 's + bias of the distance', scores.biased, 'one number a head and distance')]
       : []),
     square('masked scores', 's + M', run.scores.data, 'a hidden key has no score'),
-    square('weights', 'α = softmax(s)', run.pattern.data),
+    square('weights', 'α = softmax(s)', shownWeights(run)),
     rows('weighted values', 'o_i = Σ_j α_ij v_j', 'd_head', run.z),
     rows('output', 'o W_O', 'd_model', run.result),
     rows('attention adds', 'Σ_h o_h W_O + b_O', 'd_model', run.attnOut, adding(run)),
@@ -85,6 +85,13 @@ export function headSteps(spec: ModelSpec, run: HeadRun, changes: ScoreChanges =
 }
 
 // --- Internal helpers ---
+
+/** A weight where the score is hidden does not exist, unless it was typed. */
+function shownWeights({ pattern, scores }: HeadRun): Float64Array {
+  return Float64Array.from(pattern.data, (weight, n) =>
+    weight === 0 && scores.data[n] === Number.NEGATIVE_INFINITY ? Number.NaN : weight,
+  )
+}
 
 function sharing({ spec, kvHead }: HeadRun): string | undefined {
   const group = spec.nHeads / spec.nKvHeads

@@ -36,6 +36,7 @@ export function Basis({ model, run, head }: { model: OpenedModel; run: RunDetail
             <Fact name="error on the weights">
               {reply.weights === null ? 'not allowed' : reply.weights.toExponential(1)}
             </Fact>
+            <Fact name="error on v C, C⁻¹ W_O">{reply.values.toExponential(1)}</Fact>
             <Fact name="B on the weights">
               {{ any: 'any invertible', pairs: 'scaled rotations of pairs', none: 'none' }[reply.allowed]}
             </Fact>
