@@ -1,6 +1,7 @@
 /** Comparisons of checkpoints: pairs, series, and the report that can be passed on. */
 export { bestAssignment } from './assignment.ts'
 export { COMPARE, type ComparedPrompt, type CompareOptions, compare } from './compare.ts'
+export { type MostChangedOptions, mostChangedPatterns } from './most-changed.ts'
 export { type LossDrop, lossDropOf, type Onset, onsetOf, type ScoredStep, strongestHeads } from './onset.ts'
 export { type PatternDifference, patternDifference } from './patterns.ts'
 export { type ReportInput, reportHtml } from './report.ts'

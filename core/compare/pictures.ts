@@ -13,17 +13,32 @@ const BLUE: Rgb = [8, 69, 148]
 const RED: Rgb = [178, 24, 43]
 const LINES = ['#08519c', '#a63603', '#006d2c', '#6a51a3']
 
-/** Weights [query, key] as an image: white 0, blue 1; with `signed` red below and blue above 0. Above the diagonal blank. */
+/** A picture of a signed difference [query, key] with its scale: red below 0, blue above, symmetric to its own largest magnitude. */
+export function difference(values: ArrayLike<number>, length: number, label: string): string {
+  const most = largestOf(values)
+  const scale = most === 0 ? 'no difference' : `full colour ±${most.toFixed(3)}`
+  return `<div>${patternImage(values, length, most || 1, true, `${label}, B minus A, ${scale}`)}<small>${scale}</small></div>`
+}
+
+/** The largest magnitude; 0 of nothing. */
+export function largestOf(values: ArrayLike<number>): number {
+  let most = 0
+  for (let i = 0; i < values.length; i++) most = Math.max(most, Math.abs(values[i]!))
+  return most
+}
+
+/** Numbers [query, key] as an image, `most` at full colour: white 0, blue above; with `signed` red below. Above the diagonal blank. */
 export function patternImage(
   values: ArrayLike<number>,
   length: number,
+  most: number,
   signed: boolean,
   label: string,
 ): string {
   const rgb = new Uint8Array(3 * length * length).fill(255)
   for (let q = 0; q < length; q++)
     for (let k = 0; k <= q; k++) {
-      const value = Math.max(-1, Math.min(1, values[q * length + k]!))
+      const value = Math.max(-1, Math.min(1, values[q * length + k]! / most))
       rgb.set(mix(signed && value < 0 ? RED : BLUE, Math.abs(value)), 3 * (q * length + k))
     }
   const data = png(length, length, rgb).toString('base64')

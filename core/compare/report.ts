@@ -6,7 +6,7 @@ import type { TokenView } from '../checkpoint/types.ts'
 import { headName } from '../graph/hook-names.ts'
 import { escaped, tableHtml } from './html.ts'
 import type { PatternDifference } from './patterns.ts'
-import { distanceGrid, patternImage, seriesCurves } from './pictures.ts'
+import { difference, distanceGrid, patternImage, seriesCurves } from './pictures.ts'
 import type { Series } from './series.ts'
 import type { Comparison, Delta, HeadPlace } from './types.ts'
 
@@ -35,7 +35,7 @@ export interface ReportInput {
 const STYLE = `body{font:14px/1.45 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a}
 h1,h2,h3{line-height:1.2}table{border-collapse:collapse;margin:.7rem 0}td,th{border:1px solid #ddd;padding:.2rem .5rem;text-align:left;vertical-align:top}
 th{background:#f4f4f4}code{overflow-wrap:anywhere}small,.dim{color:#666}svg text{font:10px system-ui,sans-serif}
-img{image-rendering:pixelated;border:1px solid #ddd;margin-right:.5rem}.t{white-space:pre-wrap}.t span{padding:0 1px}figure{display:inline-block;margin:0 1rem 1rem 0}`
+img{image-rendering:pixelated;border:1px solid #ddd;margin-right:.5rem}.t{white-space:pre-wrap}.t span{padding:0 1px}figure{display:inline-block;margin:0 1rem 1rem 0}.p{display:flex;gap:.5rem}.p small{display:block}`
 
 /** Heads in the table of a report. */
 const ROWS = 40
@@ -96,11 +96,7 @@ function section({ b, comparison, tokens, pictures }: ReportInput['comparisons']
     `<p>KL(A‖B) ${number(prediction.kl)} nats a position${interval ? ` [${interval.low.toFixed(4)}, ${interval.high.toFixed(4)}]` : ''}; the same likeliest token at ${prediction.top1_agreement === null ? '–' : `${(100 * prediction.top1_agreement).toFixed(1)} %`} of ${prediction.positions} positions.${prediction.why ? ` ${escaped(prediction.why)}.` : ''}</p>`,
     ...prediction.prompts.slice(0, PROMPTS).map(({ kl }, i) => tokenLine(tokens[i] ?? [], kl)),
     ...(heads.length > 0 ? headSection(heads, moved) : []),
-    ...pictures.map(({ layer, head, pattern }) => {
-      const name = headName(layer, head)
-      const { length } = pattern
-      return `<figure><figcaption>${name}: A, B, B − A (rows are queries; blue above, red below 0)</figcaption>${patternImage(pattern.a, length, false, `${name} in A`)}${patternImage(pattern.b, length, false, `${name} in B`)}${patternImage(pattern.difference, length, true, `${name}, B minus A`)}</figure>`
-    }),
+    ...patterns(pictures),
     ...(matches
       ? [
           '<h3>Heads matched by behaviour</h3>',
@@ -116,6 +112,21 @@ function section({ b, comparison, tokens, pictures }: ReportInput['comparisons']
           ),
         ]
       : []),
+  ]
+}
+
+function patterns(pictures: ReportInput['comparisons'][number]['pictures']): string[] {
+  if (pictures.length === 0) return []
+  return [
+    '<h3>Patterns of the heads that changed most</h3>',
+    `<p><small>On the first text, its first ${pictures[0]!.pattern.length} tokens. Rows are queries, columns keys. A and B: white 0, blue 1. B − A: blue more, red less, white 0, each to its own largest difference.</small></p>`,
+    ...pictures.map(({ layer, head, pattern }) => {
+      const name = headName(layer, head)
+      const { length } = pattern
+      const one = (values: Float32Array, of: string) =>
+        `<div>${patternImage(values, length, 1, false, `${name} in ${of}`)}<small>${of}</small></div>`
+      return `<figure><figcaption>${name}: A, B, B − A</figcaption><div class="p">${one(pattern.a, 'A')}${one(pattern.b, 'B')}${difference(pattern.difference, length, name)}</div></figure>`
+    }),
   ]
 }
 

@@ -149,6 +149,12 @@ describe('comparisons', () => {
     expect(result.identical).toBe(false)
     expect(result.moved[0]!.score).toMatch(/induction|previous_token/)
     expect(result.report).not.toMatch(/<script|https?:\/\//i)
+    const names = [...result.report!.matchAll(/<figcaption>(L\d+H\d+): A, B, B − A/g)].map(
+      (found) => found[1],
+    )
+    expect(names).toHaveLength(6)
+    expect(names[0]).toBe(`L${result.moved[0]!.layer}H${result.moved[0]!.head}`)
+    expect(result.report!.match(/<img src="data:image\/png;base64,/g)).toHaveLength(18)
     const again = await stored(result.experiment)
     expect(again.reply).toEqual(result)
     expect(again).toMatchObject({ kind: 'compare', request: { a: json.a, b: MODEL }, model: json.a })

@@ -8,6 +8,7 @@ import {
   compareVocabularies,
   compareWeights,
   type Model,
+  mostChangedPatterns,
   openModel,
   patternDifference,
   reportHtml,
@@ -179,6 +180,8 @@ describe('twins and bundled checkpoints', () => {
     const comparison = await compare(a, b, [{ a: ids, b: ids }], { batch: 5 })
     const about = { name: 'A <b>', path: '/a', family: 'gpt_neox', hash: '0' }
     const pattern = await patternDifference(a, b, ids, { layer: 0, head: 2 })
+    const changed = await mostChangedPatterns(a, b, comparison, { heads: 16 })
+    expect(changed.find(({ layer, head }) => layer === 0 && head === 2)?.pattern).toEqual(pattern)
     const html = reportHtml({
       headscope: '0',
       created: 'now',

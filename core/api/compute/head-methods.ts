@@ -30,6 +30,7 @@ export type HeadAnalyses = Pick<
   | 'compareWeights'
   | 'invariantsOf'
   | 'patternDifference'
+  | 'mostChangedPatterns'
   | 'reportHtml'
   | 'scanSeries'
   | 'isScanOf'
@@ -164,12 +165,15 @@ export function createHeadMethods({ analyses, models, version, engine, workspace
             family: model.spec.family,
             hash: (await model.contentHash()).hash,
           })
+          const pictures = request.report
+            ? await analyses.mostChangedPatterns(inA.model, inB.model, comparison, { signal: call.signal })
+            : []
           const report = request.report
             ? analyses.reportHtml({
                 headscope: version,
                 created: new Date().toISOString(),
                 a: await about(a, names[0]),
-                comparisons: [{ b: await about(b, names[1]), comparison: whole, tokens, pictures: [] }],
+                comparisons: [{ b: await about(b, names[1]), comparison: whole, tokens, pictures }],
               })
             : null
           const reply = { ...whole, a: names[0], b: names[1], tokens, weights, report }

@@ -17,9 +17,6 @@ import type { Output } from '../output.ts'
 import { encodePrompts, givenPrompts, viewsOf } from '../prompts.ts'
 import { printable, table } from '../table.ts'
 
-/** Heads whose patterns a report shows, and tokens of the prompt that they are shown on. */
-const PICTURES = { heads: 4, tokens: 96 } as const
-
 export const compare = command({
   name: 'compare',
   usage: 'A B… PROMPTS [options]',
@@ -89,9 +86,7 @@ export const compare = command({
             const inWeights = maps ? await core.compareWeights(a, b, maps, signal) : null
             const weights = inWeights?.heads ?? null
             const pictures =
-              values.report === undefined
-                ? []
-                : await picturesOf(a, b, comparison, core.patternDifference, signal)
+              values.report === undefined ? [] : await core.mostChangedPatterns(a, b, comparison, { signal })
             const request = {
               ...{ a: a.path, b: b.path, prompts: kept.inputsOf(given, values.bos) },
               ...optionsOf(values),
@@ -202,23 +197,6 @@ function checkReport(file: string): void {
     )
   if (!existsSync(folder))
     throw new HeadscopeError('not-found', `${folder} does not exist; name a report in a folder that does.`)
-}
-
-async function picturesOf(
-  a: Model,
-  b: Model,
-  { heads, moved, prediction }: Comparison,
-  difference: typeof import('../../compare/patterns.ts').patternDifference,
-  signal: AbortSignal,
-) {
-  const ids = prediction.prompts[0]?.ids.slice(0, PICTURES.tokens)
-  if (!ids || heads.length === 0) return []
-  const byDistance = [...heads].sort((x, y) => (y.pattern_distance ?? 0) - (x.pattern_distance ?? 0))
-  const places = (moved.length > 0 ? moved : byDistance).slice(0, PICTURES.heads)
-  const pictures = []
-  for (const { layer, head } of places)
-    pictures.push({ layer, head, pattern: await difference(a, b, ids, { layer, head }, signal) })
-  return pictures
 }
 
 function documentOf(
