@@ -59,6 +59,14 @@ export function metricOf(
   }
 }
 
+/** Names of tokens whose text is known, as a metric's text has them; others are their ids. */
+export function tokenNames(known: readonly Pick<TokenView, 'id' | 'text'>[]): (id: number) => string {
+  return (id) => {
+    const found = known.find((view) => view.id === id)
+    return found ? `‘${found.text}’` : `#${id}`
+  }
+}
+
 export function metricText(metric: Metric, name: (id: number) => string): string {
   const label = METRICS.find((m) => m.value === metric.kind)?.label ?? metric.kind
   const token = (given: number | string | undefined) =>

@@ -3,79 +3,51 @@ import { useMemo } from 'react'
 import type { AblateRequest, OpenedModel, RunDetail } from '../../../core/api/contract.ts'
 import type { AblationCell } from '../../../core/intervene/types.ts'
 import type { Edit } from '../../../core/run/types.ts'
-import { useExperiment, useLiveSweep } from '../../api/experiments.ts'
 import { effectBody } from '../../charts/effect-figure.ts'
 import { EffectGrid } from '../../charts/effect-grid.tsx'
 import type { Figure } from '../../charts/figure.ts'
-import { FigureMenu } from '../../charts/figure-menu.tsx'
 import { beside, stacked } from '../../charts/svg.ts'
 import { addEdit } from '../../state/edit-history.ts'
 import { signedWeight } from '../../state/format.ts'
-import { metricText } from '../../state/metric.ts'
+import { metricText, tokenNames } from '../../state/metric.ts'
 import { headName } from '../../state/selection.ts'
 import { select, setHover, useHover, useSelection, useTool } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
 import { Empty } from '../../ui/notice.tsx'
 import { SignedLegend } from '../pattern/legend.tsx'
-import { cellGrid, columnOf } from '../sweeps/cells.ts'
-import { ContinueSweep } from '../sweeps/continue-sweep.tsx'
+import { cellGrid, columnOf, pickedCell } from '../sweeps/cells.ts'
 import { StrongestCells } from '../sweeps/strongest-cells.tsx'
+import { SweepFrame } from '../sweeps/sweep-frame.tsx'
+import { type ShownSweep, useSweep } from '../sweeps/use-sweep.ts'
 
 const total = (cell: AblationCell) => cell.delta
 const direct = (cell: AblationCell) => cell.direct ?? null
 
 export function AblationResult({ model, run }: { model: OpenedModel; run: RunDetail }) {
-  const [chosen, setPlaceId] = [useTool<string>('ablation', '')[0], useTool<string>('place', '')]
-  const live = useLiveSweep('ablate')
-  const id = /^\d+$/.test(chosen) ? Number(chosen) : null
-  const ofLive = live && (live.experiment === id || live.state === 'running') ? live : null
-  const stored = useExperiment('ablate', ofLive?.state === 'running' ? null : id).data
-  const request = ofLive?.request ?? stored?.request
-  const cells = (ofLive?.state === 'running' ? ofLive.cells : (stored?.cellList ?? ofLive?.cells)) ?? []
-  if (!request)
-    return (
-      <Empty title="Nothing ablated yet">
-        <p>
-          Each cell is one run without that part: how much the metric changes. Red: the part was helping. The
-          direct effect beside it is what the part itself writes towards the answer; where the two differ,
-          others make up for it.
-        </p>
-      </Empty>
-    )
+  const [chosen] = useTool<string>('ablation', '')
+  const sweep = useSweep('ablate', chosen)
+  if (sweep) return <Result model={model} run={run} sweep={sweep} />
   return (
-    <Result
-      id={ofLive?.experiment ?? stored?.id ?? null}
-      model={model}
-      run={run}
-      request={request}
-      cells={cells}
-      base={stored?.result?.base ?? null}
-      planned={ofLive?.estimate?.cells ?? stored?.cells ?? cells.length}
-      running={ofLive?.state === 'running'}
-      warnings={stored?.result?.warnings ?? []}
-      problem={ofLive?.state === 'stopped' && ofLive.problem !== 'Cancelled.' ? ofLive.problem : null}
-      place={setPlaceId}
-    />
+    <Empty title="Nothing ablated yet">
+      <p>
+        Each cell is one run without that part: how much the metric changes. Red: the part was helping. The
+        direct effect beside it is what the part itself writes towards the answer; where the two differ,
+        others make up for it.
+      </p>
+    </Empty>
   )
 }
 
 interface ResultProps {
-  /** The stored sweep. */
-  readonly id: number | null
   readonly model: OpenedModel
   readonly run: RunDetail
-  readonly request: AblateRequest
-  readonly cells: readonly AblationCell[]
-  readonly base: number | null
-  readonly planned: number
-  readonly running: boolean
-  readonly warnings: readonly string[]
-  readonly problem: string | null
-  readonly place: readonly [string, (next: string) => void]
+  readonly sweep: ShownSweep<'ablate'>
 }
 
-function Result(props: ResultProps) {
-  const { model, run, request, cells, base, planned, running, warnings, problem, place } = props
+function Result({ model, run, sweep }: ResultProps) {
+  const { request, cells, planned } = sweep
+  const base = sweep.result?.base ?? null
+  const [picked, setPicked] = useTool<string>('place', '')
   const theme = useTheme()
   const over = useHover()
   const head = useSelection((s) => s.head)
@@ -86,13 +58,7 @@ function Result(props: ResultProps) {
   const directs = useMemo(() => cellGrid(cells, columns, direct), [cells, columns])
   const hasDirect = directs.most > 0
   const most = Math.max(totals.most, directs.most)
-  const [picked, setPicked] = place
-  const selected =
-    byHead && head
-      ? { layer: head.layer, column: head.head }
-      : /^\d+\.\d+$/.test(picked)
-        ? { layer: Number(picked.split('.')[0]), column: Number(picked.split('.')[1]) }
-        : null
+  const selected = byHead && head ? { layer: head.layer, column: head.head } : pickedCell(picked)
   const label = (column: number) =>
     byHead ? 'H' : request.over === 'positions' ? (run.views[column]?.text ?? '') : ''
   const pick = (layer: number, column: number) => {
@@ -106,11 +72,10 @@ function Result(props: ResultProps) {
         ? `L${cell.layer}${request.over === 'mlps' ? ' MLP' : ''}`
         : `L${cell.layer} · ${cell.pos} ${run.views[cell.pos]?.text ?? ''}`
   const title = `${request.kind} ablation of ${request.over}`
-  const metric = metricText(request.metric, (id) => {
-    const views = [...run.views, ...run.predictions.flatMap((p) => p.topTokens)]
-    const found = views.find((view) => view.id === id)
-    return found ? `‘${found.text}’` : `#${id}`
-  })
+  const metric = metricText(
+    request.metric,
+    tokenNames([...run.views, ...run.predictions.flatMap((p) => p.topTokens)]),
+  )
   const grids = [
     { grid: totals, name: 'total effect', says: 'change of the metric without the part; red: it falls' },
     ...(hasDirect
@@ -156,111 +121,87 @@ function Result(props: ResultProps) {
     reproduce: { kind: 'ablate', request },
   })
   return (
-    <div className="sweep-result">
-      <section className="sweep-main" aria-label="Effects">
-        <header className="pattern-head">
-          <h3 className="pane-title">
-            {title}
-            <span>
-              {metric}
-              {base !== null && ` · unedited ${base.toPrecision(4)}`}
-            </span>
-          </h3>
-          <div className="pattern-tools">
-            <span className="muted small-text mono">
-              {cells.length}/{planned}
-              {running ? ' …' : ''}
-            </span>
-            <ContinueSweep
-              kind="ablate"
-              id={props.id}
-              request={request}
-              done={cells.length}
-              planned={planned}
-              running={running}
-              title={`Going on: ${title}`}
-            />
-            <FigureMenu figure={figure} name="this result" />
-          </div>
-        </header>
-        {[...warnings, ...(problem ? [problem] : [])].map((text) => (
-          <p key={text} className={text === problem ? 'problem' : 'warning'}>
-            {text}
-          </p>
-        ))}
-        <div className={byHead || columns === 1 ? 'effect-pair' : 'effect-pair is-stacked'}>
-          {grids.map(({ grid, name: which, says }) => (
-            <figure key={which} className="pattern-figure">
-              <figcaption title={says}>{which}</figcaption>
-              <EffectGrid
-                label={`${title}, ${which}`}
-                layers={spec.n_layers}
-                columns={columns}
-                value={grid.value}
-                most={most}
-                columnLabel={request.over === 'positions' ? label : null}
-                selected={selected}
-                hovered={request.over === 'positions' ? over.query : null}
-                theme={theme}
-                format={signedWeight}
-                onHover={(_, column) => setHover(request.over === 'positions' ? column : null, null)}
-                onPick={pick}
-              >
-                <SignedLegend theme={theme} most={most} />
-                <span className="muted small-text">{says}</span>
-              </EffectGrid>
-            </figure>
-          ))}
-        </div>
-      </section>
-      <aside className="sweep-side">
-        {chosen && (
-          <section aria-label="The part">
-            <h3 className="pane-title">{name(chosen)}</h3>
-            <dl className="facts">
-              <div>
-                <dt>total</dt>
-                <dd>{chosen.delta === null ? (chosen.why ?? 'undefined') : signedWeight(chosen.delta)}</dd>
-              </div>
-              {chosen.direct != null && chosen.delta !== null && (
-                <>
-                  <div>
-                    <dt>direct</dt>
-                    <dd>{signedWeight(chosen.direct)}</dd>
-                  </div>
-                  <div title="Total minus direct: what later parts add (self-repair has the opposite sign of direct).">
-                    <dt>through others</dt>
-                    <dd>{signedWeight(chosen.delta - chosen.direct)}</dd>
-                  </div>
-                </>
+    <SweepFrame
+      sweep={sweep}
+      title={title}
+      note={`${metric}${base === null ? '' : ` · unedited ${base.toPrecision(4)}`}`}
+      called={title}
+      figure={figure}
+      side={
+        <>
+          {chosen && (
+            <section aria-label="The part">
+              <h3 className="pane-title">{name(chosen)}</h3>
+              <dl className="facts">
+                <div>
+                  <dt>total</dt>
+                  <dd>{chosen.delta === null ? (chosen.why ?? 'undefined') : signedWeight(chosen.delta)}</dd>
+                </div>
+                {chosen.direct != null && chosen.delta !== null && (
+                  <>
+                    <div>
+                      <dt>direct</dt>
+                      <dd>{signedWeight(chosen.direct)}</dd>
+                    </div>
+                    <div title="Total minus direct: what later parts add (self-repair has the opposite sign of direct).">
+                      <dt>through others</dt>
+                      <dd>{signedWeight(chosen.delta - chosen.direct)}</dd>
+                    </div>
+                  </>
+                )}
+              </dl>
+              {request.kind === 'zero' && (
+                <button
+                  type="button"
+                  className="button small"
+                  title="Every view then shows the prompt with and without it"
+                  onClick={() => {
+                    for (const edit of editsOf(request.over, chosen)) addEdit(edit)
+                  }}
+                >
+                  Make it an active edit
+                </button>
               )}
-            </dl>
-            {request.kind === 'zero' && (
-              <button
-                type="button"
-                className="button small"
-                title="Every view then shows the prompt with and without it"
-                onClick={() => {
-                  for (const edit of editsOf(request.over, chosen)) addEdit(edit)
-                }}
-              >
-                Make it an active edit
-              </button>
-            )}
-          </section>
-        )}
-        <StrongestCells
-          title="Strongest"
-          says="total effect"
-          cells={totals.strongest}
-          read={total}
-          most={totals.most}
-          name={name}
-          selected={selected}
-          onPick={pick}
-        />
-      </aside>
-    </div>
+            </section>
+          )}
+          <StrongestCells
+            title="Strongest"
+            says="total effect"
+            cells={totals.strongest}
+            read={total}
+            most={totals.most}
+            name={name}
+            selected={selected}
+            onPick={pick}
+          />
+        </>
+      }
+    >
+      <div className={byHead || columns === 1 ? 'effect-pair' : 'effect-pair is-stacked'}>
+        {grids.map(({ grid, name: which, says }) => (
+          <figure key={which} className="pattern-figure">
+            <figcaption title={says}>{which}</figcaption>
+            <EffectGrid
+              label={`${title}, ${which}`}
+              layers={spec.n_layers}
+              columns={columns}
+              value={grid.value}
+              most={most}
+              columnLabel={request.over === 'positions' ? label : null}
+              selected={selected}
+              hovered={request.over === 'positions' ? over.query : null}
+              theme={theme}
+              format={signedWeight}
+              onHover={(_, column) => setHover(request.over === 'positions' ? column : null, null)}
+              onPick={pick}
+            >
+              <SignedLegend theme={theme} most={most} />
+              <span className="muted small-text">{says}</span>
+            </EffectGrid>
+          </figure>
+        ))}
+      </div>
+    </SweepFrame>
   )
 }
 

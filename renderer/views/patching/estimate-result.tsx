@@ -3,7 +3,6 @@
 import { useCallback, useMemo } from 'react'
 import type { OpenedModel } from '../../../core/api/contract.ts'
 import type { AttributionCell } from '../../../core/intervene/attribute.ts'
-import { useExperiment, useLiveSweep } from '../../api/experiments.ts'
 import { type ChartColors, chartColors } from '../../charts/css-colors.ts'
 import { EChart } from '../../charts/echart.tsx'
 import { chartFigure } from '../../charts/echart-figure.ts'
@@ -13,28 +12,24 @@ import { plainTooltip } from '../../charts/tooltip.ts'
 import { signedWeight } from '../../state/format.ts'
 import { select, setHover, useTool } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
+import { ContinueSweep } from '../sweeps/continue-sweep.tsx'
+import { SweepProblems } from '../sweeps/sweep-frame.tsx'
+import { useSweep } from '../sweeps/use-sweep.ts'
 
 export function EstimateResult({ model }: { model: OpenedModel }) {
   const [chosen] = useTool<string>('attribute', '')
-  const live = useLiveSweep('attribute')
-  const id = /^\d+$/.test(chosen) ? Number(chosen) : null
-  const stored = useExperiment('attribute', live?.state === 'running' ? null : id).data
-  const cells = useMemo(
-    () =>
-      (live?.state === 'running' ? live.cells : (stored?.cellList ?? [])).filter(
-        (cell) => cell.exact !== undefined,
-      ),
-    [live, stored],
-  )
-  if (id === null && live?.state !== 'running') return null
-  const trust = stored?.result?.trust
-  const request = live?.state === 'running' ? live.request : stored?.request
+  const sweep = useSweep('attribute', chosen)
+  const all = sweep?.cells
+  const cells = useMemo(() => (all ?? []).filter((cell) => cell.exact !== undefined), [all])
+  if (!sweep) return null
+  const { request, running, prompts } = sweep
+  const trust = sweep.result?.trust
   const figure = (): Figure => ({
     title: 'attribution patching against exact runs',
     note: 'Each dot is a place of the largest estimates: across its estimate (gradient times the difference of the two runs), upwards the exact patch. On the dashed line both are equal.',
     source: { checkpoints: [{ name: model.name, hash: model.contentHash }], run: null },
     facts: [
-      ...(stored?.prompts ?? []).map(
+      ...prompts.map(
         (views, i) => `${i === 0 ? 'clean' : 'corrupt'} “${views.map((view) => view.text).join('')}”`,
       ),
       trust ? `of the ${trust.n} largest, exact runs correlate ${trust.correlation.toFixed(3)}` : '',
@@ -52,7 +47,7 @@ export function EstimateResult({ model }: { model: OpenedModel }) {
         cell.exact ?? null,
       ]),
     }),
-    reproduce: request ? { kind: 'attribute', request } : null,
+    reproduce: { kind: 'attribute', request },
   })
   return (
     <section className="estimates" aria-label="Estimate against exact">
@@ -63,14 +58,22 @@ export function EstimateResult({ model }: { model: OpenedModel }) {
             ? `of the ${trust.n} largest, exact runs correlate ${trust.correlation.toFixed(2)}`
             : 'too few exact runs to say how far to trust them'}
         </span>
+        <ContinueSweep
+          kind="attribute"
+          id={sweep.id}
+          request={request}
+          done={sweep.cells.length}
+          planned={sweep.planned}
+          running={running}
+          title="Going on: estimating every place"
+        />
         {cells.length > 0 && <FigureMenu figure={figure} name="the estimates" />}
       </h3>
+      <SweepProblems warnings={sweep.warnings} problem={sweep.problem} />
       {cells.length > 0 ? (
         <Scatter cells={cells} grouped={model.spec.n_kv_heads < model.spec.n_heads} />
       ) : (
-        <p className="muted small-text">
-          {live?.state === 'running' ? 'Estimating…' : 'No exact runs in this one.'}
-        </p>
+        <p className="muted small-text">{running ? 'Estimating…' : 'No exact runs in this one.'}</p>
       )}
     </section>
   )

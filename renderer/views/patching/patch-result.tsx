@@ -1,94 +1,44 @@
 /** The heatmap of a patching sweep, live or stored, with its strongest cells and one cell as a run of its own. */
 import { useCallback, useMemo } from 'react'
-import type { OpenedModel, PatchRequest } from '../../../core/api/contract.ts'
-import type { TokenView } from '../../../core/checkpoint/types.ts'
+import type { OpenedModel } from '../../../core/api/contract.ts'
 import type { PatchCell } from '../../../core/intervene/types.ts'
-import { useExperiment, useLiveSweep } from '../../api/experiments.ts'
 import { useRun } from '../../api/queries.ts'
 import { effectBody } from '../../charts/effect-figure.ts'
 import { EffectGrid } from '../../charts/effect-grid.tsx'
 import type { Figure } from '../../charts/figure.ts'
-import { FigureMenu } from '../../charts/figure-menu.tsx'
 import { addEdit } from '../../state/edit-history.ts'
 import { preciseWeight, signedWeight } from '../../state/format.ts'
-import { metricText } from '../../state/metric.ts'
+import { metricText, tokenNames } from '../../state/metric.ts'
 import { runOn } from '../../state/open.ts'
 import { select, setHover, toggleQuery, useHover, useTool } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
 import { Empty } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
 import { SignedLegend } from '../pattern/legend.tsx'
-import { cellGrid, columnOf } from '../sweeps/cells.ts'
-import { ContinueSweep } from '../sweeps/continue-sweep.tsx'
+import { cellGrid, columnOf, pickedCell } from '../sweeps/cells.ts'
 import { StrongestCells } from '../sweeps/strongest-cells.tsx'
+import { SweepFrame } from '../sweeps/sweep-frame.tsx'
 import { TwoPredictions } from '../sweeps/two-predictions.tsx'
+import { type ShownSweep, useSweep } from '../sweeps/use-sweep.ts'
 import { patchEdit } from './patch-edit.ts'
 
 export function PatchResult({ model }: { model: OpenedModel }) {
   const [chosen] = useTool<string>('patch', '')
-  const run = useRun().data
-  const live = useLiveSweep('patch')
-  const id = /^\d+$/.test(chosen) ? Number(chosen) : null
-  const ofLive = live && (live.experiment === id || live.state === 'running') ? live : null
-  const stored = useExperiment('patch', ofLive?.state === 'running' ? null : id).data
-  const request = ofLive?.request ?? stored?.request
-  const cells = (ofLive?.state === 'running' ? ofLive.cells : (stored?.cellList ?? ofLive?.cells)) ?? []
-  if (!request)
-    return (
-      <Empty title="Nothing patched yet">
-        <p>
-          Each cell is one run: the value of the clean prompt put into the corrupt one at that place. Blue
-          cells bring the answer back.
-        </p>
-      </Empty>
-    )
-  const ends = stored?.result ?? null
+  const sweep = useSweep('patch', chosen)
+  if (sweep) return <Result model={model} sweep={sweep} />
   return (
-    <Result
-      id={ofLive?.experiment ?? stored?.id ?? null}
-      model={model}
-      request={request}
-      cells={cells}
-      ends={ends}
-      prompts={stored?.prompts ?? null}
-      known={[...(stored?.prompts.flat() ?? []), ...(run?.predictions.flatMap((p) => p.topTokens) ?? [])]}
-      problem={ofLive?.state === 'stopped' && ofLive.problem !== 'Cancelled.' ? ofLive.problem : null}
-      planned={ofLive?.estimate?.cells ?? stored?.cells ?? cells.length}
-      warnings={ends?.warnings ?? []}
-      running={ofLive?.state === 'running'}
-    />
+    <Empty title="Nothing patched yet">
+      <p>
+        Each cell is one run: the value of the clean prompt put into the corrupt one at that place. Blue cells
+        bring the answer back.
+      </p>
+    </Empty>
   )
 }
 
-interface ResultProps {
-  /** The stored sweep. */
-  readonly id: number | null
-  readonly model: OpenedModel
-  readonly request: PatchRequest
-  readonly cells: readonly PatchCell[]
-  readonly ends: { readonly clean: number; readonly corrupt: number } | null
-  readonly prompts: readonly (readonly TokenView[])[] | null
-  /** Tokens whose text is known, for the name of the metric. */
-  readonly known: readonly TokenView[]
-  readonly problem: string | null
-  readonly planned: number
-  readonly warnings: readonly string[]
-  readonly running: boolean
-}
-
-function Result({
-  id,
-  model,
-  request,
-  cells,
-  ends,
-  prompts,
-  known,
-  problem,
-  planned,
-  warnings,
-  running,
-}: ResultProps) {
+function Result({ model, sweep }: { model: OpenedModel; sweep: ShownSweep<'patch'> }) {
+  const run = useRun().data
+  const { request, cells, prompts, planned, result: ends } = sweep
   const [measure, setMeasure] = useTool<'normalised' | 'raw'>('measure', 'normalised')
   const [place, setPlace] = useTool<string>('cell', '')
   const theme = useTheme()
@@ -116,20 +66,30 @@ function Result({
   )
   const grid = useMemo(() => cellGrid(cells, columns, read), [cells, columns, read])
   const most = measure === 'normalised' ? Math.max(1, grid.most) : grid.most
-  const selected = /^\d+\.\d+$/.test(place)
-    ? { layer: Number(place.split('.')[0]), column: Number(place.split('.')[1]) }
-    : null
-  const tokens = prompts?.[request.direction === 'noise' ? 0 : 1]
+  const selected = pickedCell(place)
+  const metric = metricText(
+    request.metric,
+    tokenNames([...prompts.flat(), ...(run?.predictions.flatMap((p) => p.topTokens) ?? [])]),
+  )
+  const tokens = prompts[request.direction === 'noise' ? 0 : 1]
   const label = (column: number) => (by === 'layer,head' ? 'H' : (tokens?.[column]?.text ?? ''))
   const title = `patching ${request.site} by ${by}, ${request.direction ?? 'denoise'}`
+  // Under grouped keys and values a cell is a key/value head: the query heads that read it are named.
+  const shared = (layer: number, column: number) =>
+    `L${layer} K/V ${column}: ${readersOf(column, spec)
+      .map((head) => `H${head}`)
+      .join(' ')}`
+  const byGroup = by === 'layer,head' && grouped && (request.site === 'k' || request.site === 'v')
   const name = (cell: PatchCell) =>
     by === 'layer,head'
-      ? `L${cell.layer}H${cell.head}`
+      ? byGroup
+        ? shared(cell.layer, cell.head ?? 0)
+        : `L${cell.layer}H${cell.head}`
       : `L${cell.layer} · ${cell.pos} ${tokens?.[cell.pos ?? 0]?.text ?? ''}`
   const pick = (layer: number, column: number) => {
     setPlace(place === `${layer}.${column}` ? '' : `${layer}.${column}`)
-    if (by === 'layer,head' && layer < spec.n_layers && column < spec.n_heads)
-      select({ head: { layer, head: column } })
+    if (by === 'layer,head' && layer < spec.n_layers && column < columns)
+      select({ head: { layer, head: byGroup ? readersOf(column, spec)[0]! : column } })
   }
   const says =
     measure === 'normalised'
@@ -138,13 +98,13 @@ function Result({
   const cell = selected ? grid.cell(selected.layer, selected.column) : undefined
   const figure = (): Figure => ({
     title,
-    note: `${metricText(request.metric, (one) => tokenName(known, one))}. Rows are layers, columns ${by === 'layer,head' ? 'heads' : 'positions'}; ${says}.`,
+    note: `${metric}. Rows are layers, columns ${by === 'layer,head' ? 'heads' : 'positions'}; ${says}.`,
     source: {
       checkpoints: [{ name: model.name, hash: model.contentHash }],
       run: null,
     },
     facts: [
-      ...(prompts ?? []).map(
+      ...prompts.map(
         (views, i) => `${i === 0 ? 'clean' : 'corrupt'} “${views.map((view) => view.text).join('')}”`,
       ),
       ends
@@ -175,126 +135,100 @@ function Result({
   const edit = selected ? patchEdit(request.site, by, selected, from, grouped) : null
 
   return (
-    <div className="sweep-result">
-      <section className="sweep-main" aria-label="Effects">
-        <header className="pattern-head">
-          <h3 className="pane-title">
-            {request.site.replace('_', ' ')}
-            <span>
-              {metricText(request.metric, (id) => tokenName(known, id))}
-              {ends && ` · clean ${ends.clean.toPrecision(3)}, corrupt ${ends.corrupt.toPrecision(3)}`}
-            </span>
-          </h3>
-          <div className="pattern-tools">
-            <span className="muted small-text mono">
-              {cells.length}/{planned}
-              {running ? ' …' : ''}
-            </span>
-            <ContinueSweep
-              kind="patch"
-              id={id}
-              request={request}
-              done={cells.length}
-              planned={planned}
-              running={running}
-              title={`Going on: ${title}`}
-            />
-            <Segmented
-              label="What a cell shows"
-              value={measure}
-              options={[
-                { value: 'normalised', label: 'Normalised' },
-                { value: 'raw', label: 'Raw' },
-              ]}
-              onChange={setMeasure}
-            />
-            <FigureMenu figure={figure} name="this result" />
-          </div>
-        </header>
-        {warnings.map((warning) => (
-          <p key={warning} className="warning">
-            {warning}
-          </p>
-        ))}
-        {problem && (
-          <p className="problem" role="alert">
-            {problem}
-          </p>
-        )}
-        <EffectGrid
-          label={title}
-          layers={spec.n_layers}
-          columns={columns}
-          value={grid.value}
-          most={most}
-          columnLabel={by === 'layer,pos' ? label : null}
-          selected={selected}
-          hovered={by === 'layer,pos' ? over.query : null}
-          theme={theme}
-          format={signedWeight}
-          onHover={(_, column) => setHover(by === 'layer,pos' ? column : null, null)}
-          onPick={pick}
-        >
-          <SignedLegend theme={theme} most={most} />
-          <span className="muted small-text">{says}</span>
-        </EffectGrid>
-      </section>
-      <aside className="sweep-side">
-        {selected && edit && (
-          <section aria-label="The cell">
-            <h3 className="pane-title">
-              {cell ? name(cell) : `L${selected.layer} · ${selected.column}`}
-              <span>
-                {cell
-                  ? `${request.metric.kind.replace('_', ' ')} ${cell.value === null ? (cell.why ?? 'undefined') : preciseWeight(cell.value)}`
-                  : 'not computed'}
-              </span>
-            </h3>
-            <TwoPredictions
-              model={model}
-              prompt={{ ids }}
-              edits={[edit]}
-              pos={request.metric.pos ?? ids.length - 1}
-              names={[request.direction === 'noise' ? 'clean' : 'corrupt', 'patched here']}
-            />
-            <p className="button-row">
-              <button
-                type="button"
-                className="button small"
-                title="Opens the patched prompt with this patch as an active edit: every view shows it before and after"
-                onClick={() =>
-                  void runOn(model, { ids }).then(() => {
-                    addEdit(edit)
-                    select({ tab: 'pattern', compare: 'both' })
-                  })
-                }
-              >
-                Open this run
-              </button>
-              {by === 'layer,pos' && (
-                <button type="button" className="button small" onClick={() => toggleQuery(selected.column)}>
-                  Lock token {selected.column}
-                </button>
-              )}
-            </p>
-          </section>
-        )}
-        <StrongestCells
-          title="Strongest"
-          says={says}
-          cells={grid.strongest}
-          read={read}
-          most={most}
-          name={name}
-          selected={selected}
-          onPick={pick}
+    <SweepFrame
+      sweep={sweep}
+      title={request.site.replace('_', ' ')}
+      note={`${metric}${ends ? ` · clean ${ends.clean.toPrecision(3)}, corrupt ${ends.corrupt.toPrecision(3)}` : ''}`}
+      called={title}
+      figure={figure}
+      tools={
+        <Segmented
+          label="What a cell shows"
+          value={measure}
+          options={[
+            { value: 'normalised', label: 'Normalised' },
+            { value: 'raw', label: 'Raw' },
+          ]}
+          onChange={setMeasure}
         />
-      </aside>
-    </div>
+      }
+      side={
+        <>
+          {selected && edit && (
+            <section aria-label="The cell">
+              <h3 className="pane-title">
+                {cell ? name(cell) : `L${selected.layer} · ${selected.column}`}
+                <span>
+                  {cell
+                    ? `${request.metric.kind.replace('_', ' ')} ${cell.value === null ? (cell.why ?? 'undefined') : preciseWeight(cell.value)}`
+                    : 'not computed'}
+                </span>
+              </h3>
+              <TwoPredictions
+                model={model}
+                prompt={{ ids }}
+                edits={[edit]}
+                pos={request.metric.pos ?? ids.length - 1}
+                names={[request.direction === 'noise' ? 'clean' : 'corrupt', 'patched here']}
+              />
+              <p className="button-row">
+                <button
+                  type="button"
+                  className="button small"
+                  title="Opens the patched prompt with this patch as an active edit: every view shows it before and after"
+                  onClick={() =>
+                    void runOn(model, { ids }).then(() => {
+                      addEdit(edit)
+                      select({ tab: 'pattern', compare: 'both' })
+                    })
+                  }
+                >
+                  Open this run
+                </button>
+                {by === 'layer,pos' && (
+                  <button type="button" className="button small" onClick={() => toggleQuery(selected.column)}>
+                    Lock token {selected.column}
+                  </button>
+                )}
+              </p>
+            </section>
+          )}
+          <StrongestCells
+            title="Strongest"
+            says={says}
+            cells={grid.strongest}
+            read={read}
+            most={most}
+            name={name}
+            selected={selected}
+            onPick={pick}
+          />
+        </>
+      }
+    >
+      <EffectGrid
+        label={title}
+        layers={spec.n_layers}
+        columns={columns}
+        value={grid.value}
+        most={most}
+        columnLabel={by === 'layer,pos' ? label : null}
+        selected={selected}
+        hovered={by === 'layer,pos' ? over.query : null}
+        theme={theme}
+        format={signedWeight}
+        onHover={(_, column) => setHover(by === 'layer,pos' ? column : null, null)}
+        onPick={pick}
+      >
+        <SignedLegend theme={theme} most={most} />
+        <span className="muted small-text">{says}</span>
+      </EffectGrid>
+    </SweepFrame>
   )
 }
 
-function tokenName(known: readonly TokenView[], id: number): string {
-  const found = known.find((view) => view.id === id)
-  return found ? `‘${found.text}’` : `#${id}`
+/** Query heads that read one key/value head. */
+function readersOf(kv: number, { n_heads, n_kv_heads }: OpenedModel['spec']): number[] {
+  const size = n_heads / n_kv_heads
+  return Array.from({ length: size }, (_, i) => kv * size + i)
 }

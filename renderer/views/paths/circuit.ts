@@ -3,6 +3,7 @@
  * Out: plain lists, and what can still be joined. Pure.
  */
 
+import type { OpenedModel } from '../../../core/api/contract.ts'
 import type { PathCell } from '../../../core/intervene/path.ts'
 import {
   type PathEdge,
@@ -21,6 +22,31 @@ export interface Shape {
   readonly parallel: boolean
   /** MLPs that have one input to replace: not mixtures of experts. */
   readonly mlpReceives: boolean
+}
+
+/** What of an open model the graph shows. */
+export function shapeOf({ spec, hooks }: OpenedModel): Shape {
+  return {
+    layers: spec.n_layers,
+    heads: spec.n_heads,
+    parallel: spec.parallel,
+    mlpReceives: hooks.some(({ name }) => name === 'blocks.0.mlp.hook_pre'),
+  }
+}
+
+/** Whether this model has a place. */
+export function placeExists(place: string, { layers, heads }: Shape): boolean {
+  const all = receiversOf(place)
+  return (
+    all.length > 0 &&
+    all.every(({ part, layer, head }) => part === 'logits' || (layer < layers && (head ?? 0) < heads))
+  )
+}
+
+/** Whether two lists have the same edges. */
+export function sameCircuit(one: readonly PathEdge[], other: readonly PathEdge[]): boolean {
+  const names = new Set(one.map(edgeName))
+  return names.size === other.length && other.every((edge) => names.has(edgeName(edge)))
 }
 
 export const edgeName = ({ from, to }: PathEdge) => `${from}:${to}`

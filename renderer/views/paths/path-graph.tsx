@@ -11,7 +11,7 @@ import { signedWeight } from '../../state/format.ts'
 import type { Theme } from '../../state/theme.ts'
 import { useSize } from '../../ui/use-size.ts'
 import { describeEnd, edgeName, joins, nodeOf, receiversOf, type Shape } from './circuit.ts'
-import { type Box, curveOf, type GraphNode, type Layout, layoutOf, placeLabels } from './layout.ts'
+import { type Box, curveOf, type GraphNode, layoutOf, placeLabels } from './layout.ts'
 
 interface Props {
   readonly shape: Shape
@@ -183,5 +183,3 @@ function Node({ node, shape, edges, effects, most, place, theme, inCircuit, onPl
 function at({ x, y, width, height }: Box): CSSProperties {
   return { left: x, top: y, width, height }
 }
-
-export type { Layout }

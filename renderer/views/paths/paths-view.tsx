@@ -14,15 +14,17 @@ import { useJobOn } from '../../api/jobs.ts'
 import { useModel, useRun } from '../../api/queries.ts'
 import type { Figure } from '../../charts/figure.ts'
 import { FigureMenu } from '../../charts/figure-menu.tsx'
-import { metricText } from '../../state/metric.ts'
+import { metricText, tokenNames } from '../../state/metric.ts'
 import { parseHead } from '../../state/selection.ts'
 import { getSelection, select, useSelection, useTool } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
 import { SignedLegend } from '../pattern/legend.tsx'
+import { ContinueSweep } from '../sweeps/continue-sweep.tsx'
 import { MetricFields } from '../sweeps/metric-fields.tsx'
 import { failureOf, PairFields } from '../sweeps/pair-fields.tsx'
+import { SweepProblems } from '../sweeps/sweep-frame.tsx'
 import { usePair } from '../sweeps/use-pair.ts'
 import {
   describeEnd,
@@ -30,8 +32,10 @@ import {
   formatEdges,
   nodeOf,
   parseEdges,
+  placeExists,
   receiversOf,
-  type Shape,
+  sameCircuit,
+  shapeOf,
   toggled,
 } from './circuit.ts'
 import { circuitBody } from './circuit-figure.ts'
@@ -65,7 +69,7 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
   const [measured, setMeasured] = useTool<string>('path', '')
   const pair = usePair(model, run)
   const edges = useMemo(() => parseEdges(written, shape), [written, shape])
-  const place = exists(looked, shape) ? looked : 'logits'
+  const place = placeExists(looked, shape) ? looked : 'logits'
   const ids = measured.split('.').filter(Boolean).map(Number).filter(Number.isSafeInteger)
   const asked = {
     clean: pair.prompts.clean.ids,
@@ -112,7 +116,7 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
           ? 'Choose the tokens of the metric first'
           : null
   const saved = effects.fitting.findLast(
-    (detail) => detail.complete && detail.request.edges && same(detail.request.edges, edges),
+    (detail) => detail.complete && detail.request.edges && sameCircuit(detail.request.edges, edges),
   )
   const look = (next: string) => {
     setLooked(next)
@@ -122,10 +126,8 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
   const change = (next: readonly PathEdge[]) => setWritten(formatEdges(next))
   const toggleEdge = ({ from, to }: PathEdge) => change(toggled(edges, from, to, shape))
   const stopped = live?.state === 'stopped' && live.problem !== 'Cancelled.' ? live.problem : null
-  const names = (id: number) => {
-    const found = [...pair.clean, ...pair.corrupt, ...pair.likely].find((view) => view.id === id)
-    return found ? `‘${found.text}’` : `#${id}`
-  }
+  const names = tokenNames([...pair.clean, ...pair.corrupt, ...pair.likely])
+  const broken = effects.fitting.findLast((detail) => !detail.complete)
   const figure = (): Figure => ({
     title: 'circuit by path patching',
     note: `Each edge is the change of the ${pair.metric ? metricText(pair.metric, names) : 'metric'} when its sender’s output of the corrupt prompt reaches this receiver alone; MLPs between are ${mlps === 'freeze' ? 'held' : 'recomputed'}. Width and colour are the effect; dashed edges are not measured.`,
@@ -211,6 +213,17 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
               ) : (
                 saved && <span className="muted small-text">saved as experiment {saved.id}</span>
               )}
+              {broken && (
+                <ContinueSweep
+                  kind="path"
+                  id={broken.id}
+                  request={broken.request}
+                  done={broken.done}
+                  planned={broken.cells}
+                  running={job !== undefined}
+                  title="Going on: measuring paths"
+                />
+              )}
               {edges.length > 0 && (
                 <button type="button" className="button small" onClick={() => change([])}>
                   Clear
@@ -219,11 +232,7 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
               <FigureMenu figure={figure} name="this circuit" />
             </div>
           </header>
-          {effects.warnings.map((warning) => (
-            <p key={warning} className="warning">
-              {warning}
-            </p>
-          ))}
+          <SweepProblems warnings={effects.warnings} problem={null} />
           {effects.others > 0 && cells.size === 0 && pair.ready && (
             <p className="warning">
               What was measured so far is of other prompts, another metric or another choice of MLPs; measure
@@ -278,30 +287,6 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
 /** Measurements whose effects are shown together; their numbers stand in the address. */
 const MOST_KEPT = 24
 
-function shapeOf({ spec, hooks }: OpenedModel): Shape {
-  return {
-    layers: spec.n_layers,
-    heads: spec.n_heads,
-    parallel: spec.parallel,
-    mlpReceives: hooks.some(({ name }) => name === 'blocks.0.mlp.hook_pre'),
-  }
-}
-
-function exists(place: string, { layers, heads }: Shape): boolean {
-  const all = receiversOf(place)
-  return (
-    all.length > 0 &&
-    all.every(({ part, layer, head }) => part === 'logits' || (layer < layers && (head ?? 0) < heads))
-  )
-}
-
-function same(one: readonly PathEdge[], other: readonly PathEdge[]): boolean {
-  const names = new Set(one.map(edgeName))
-  return names.size === other.length && other.every((edge) => names.has(edgeName(edge)))
-}
-
 function secondsText(seconds: number | null): string {
   return seconds === null ? '' : ` · ${seconds < 1 ? 'under 1' : Math.ceil(seconds)} s`
 }
-
-export type { Mlps }

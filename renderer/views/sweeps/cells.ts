@@ -20,6 +20,12 @@ export function columnOf(cell: Placed): number {
   return cell.head ?? cell.pos ?? 0
 }
 
+/** A picked cell as the address has it, `layer.column`; null where nothing is picked. */
+export function pickedCell(text: string): { layer: number; column: number } | null {
+  const match = /^(\d{1,9})\.(\d{1,9})$/.exec(text)
+  return match ? { layer: Number(match[1]), column: Number(match[2]) } : null
+}
+
 /** `read` says what a cell shows; null where it does not exist. A later cell of the same place replaces an earlier one. */
 export function cellGrid<C extends Placed>(
   cells: readonly C[],
