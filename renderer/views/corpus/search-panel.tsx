@@ -101,7 +101,7 @@ function Keep({ model, stored }: { model: OpenedModel; stored: number }) {
       </button>
       <span className="muted small-text" role="status">
         {work?.state === 'done'
-          ? `${work.reply?.runs.length ?? 0} runs were added; ${stored} can be searched`
+          ? `${work.reply?.runs.length ?? 0} runs hold these texts; ${stored} can be searched`
           : `${stored} can be searched`}
       </span>
       {work && work.state !== 'done' && (
