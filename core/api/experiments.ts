@@ -34,8 +34,9 @@ export function reproduceRoutes({ catalogue }: Pick<ApiDeps, 'catalogue'>) {
       return c.json<Reproduced>(reproduce(asked, { path, b }))
     }
     const path = catalogue.folder(asked.request.model)
-    const members = asked.kind === 'series' ? { members: catalogue.series(path) } : {}
-    return c.json<Reproduced>(reproduce(asked, { path, ...members }))
+    if (asked.kind !== 'series') return c.json<Reproduced>(reproduce(asked, { path }))
+    const members = catalogue.series(path).map((one) => ({ at: one.at, path: catalogue.folder(one.path) }))
+    return c.json<Reproduced>(reproduce(asked, { path, members }))
   })
 }
 

@@ -1,9 +1,10 @@
 /**
  * Requests of analyses as words of a command and as lines of a script. In: plain data. Out: text parts for reproduce.ts.
- * Pure. What no command does (edits of an attribution, relation probes, single steps of a head) has null words.
+ * Pure. What no command does (edits of a lens or of an attribution, single steps of a head) has null words.
  */
+import { headName } from '../graph/hook-names.ts'
 import type { AnalysisRequest } from './contract.ts'
-import { code, encoded, fields, option, promptsWords, promptWords } from './reproduce-words.ts'
+import { code, encoded, fields, option, promptsWords, promptWords, quoted } from './reproduce-words.ts'
 
 /** Folders that a script opens, where a request has names. */
 export interface Folders {
@@ -14,7 +15,7 @@ export interface Folders {
   readonly members?: readonly { readonly at: string; readonly path: string }[]
 }
 
-/** The command's name and its words; a comment that has to stand before it; null: there is no command. */
+/** The command's name and its words; lines that have to stand before it; null: there is no command. */
 export interface CommandForm {
   readonly name: string
   readonly words: readonly string[]
@@ -30,7 +31,8 @@ export interface ScriptForm {
 export function analysisCommand(asked: AnalysisRequest, { members = [] }: Folders): CommandForm | null {
   switch (asked.kind) {
     case 'lens': {
-      const { model, prompt, positions = [], layers = [], answer, top } = asked.request
+      const { model, prompt, positions = [], layers = [], answer, top, edits = [] } = asked.request
+      if (edits.length > 0) return null
       const words = [
         model,
         ...promptWords(prompt),
@@ -65,13 +67,14 @@ export function analysisCommand(asked: AnalysisRequest, { members = [] }: Folder
       return { name: 'weights', words }
     }
     case 'compare': {
-      const { a, b, prompts, scores, batch, seed, match, weights } = asked.request
+      const { a, b, prompts, scores, length, batch, seed, match, weights } = asked.request
       const given = promptsWords(prompts)
       const words = [
         a,
         b,
         ...given.words,
         ...option('scores', scores?.join(',')),
+        ...option('length', length),
         ...option('batch', batch),
         ...option('seed', seed),
         ...(match ? ['--match'] : []),
@@ -80,7 +83,7 @@ export function analysisCommand(asked: AnalysisRequest, { members = [] }: Folder
       return withFile({ name: 'compare', words }, given.file)
     }
     case 'spans': {
-      const { model, prompts, hit, threshold, check } = asked.request
+      const { model, prompts, hit, threshold, check, heads = [] } = asked.request
       const given = promptsWords(prompts)
       const words = [
         model,
@@ -88,6 +91,7 @@ export function analysisCommand(asked: AnalysisRequest, { members = [] }: Folder
         ...option('hit', hit),
         ...option('threshold', threshold),
         ...(check ? ['--check'] : []),
+        ...heads.flatMap(({ layer, head }) => option('head', headName(layer, head))),
       ]
       return withFile({ name: 'spans', words }, given.file)
     }
@@ -101,6 +105,23 @@ export function analysisCommand(asked: AnalysisRequest, { members = [] }: Folder
         ...option('seed', seed),
       ]
       return { name: 'scan', words }
+    }
+    case 'relation': {
+      const { model, template, triples } = asked.request
+      if (!template && !triples) return { name: 'relation', words: [model] }
+      const file = triples ? 'triples.jsonl' : 'template.json'
+      const lines = triples
+        ? triples.map(({ prompt: { text, ids }, ...places }) => ({
+            ...(ids ? { ids } : { text }),
+            ...places,
+          }))
+        : [template]
+      const written = lines.map((line) => quoted(JSON.stringify(line))).join(' ')
+      return {
+        name: 'relation',
+        words: [model, triples ? '--triples' : '--template', file],
+        before: `printf '%s\\n' ${written} > ${file}`,
+      }
     }
     default:
       return null
@@ -157,13 +178,13 @@ export function analysisScript(asked: AnalysisRequest, { b = '', members = [] }:
       }
     }
     case 'spans': {
-      const { model: _, prompts, check, ...options } = asked.request
+      const { model: _, prompts, check, heads, ...options } = asked.request
       return {
         imports: ['findSpans', ...(check ? ['spanEffects'] : [])],
         lines: [
           `const prompts = [${prompts.map(encoded).join(', ')}]`,
           `const spans = await findSpans(model, prompts, ${literal([fields(options)])})`,
-          `const result = ${check ? '{ spans, causal: await spanEffects(model, spans) }' : 'spans'}`,
+          `const result = ${check ? `{ spans, causal: await spanEffects(model, spans, ${literal([fields({ heads })])}) }` : 'spans'}`,
         ],
       }
     }

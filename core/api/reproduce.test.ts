@@ -93,7 +93,14 @@ const REQUESTS: ReproduceRequest[] = [
   },
   {
     kind: 'spans',
-    request: { model: 'm', prompts: [{ text: "it's" }], hit: 'weight', threshold: 0.3, check: true },
+    request: {
+      model: 'm',
+      prompts: [{ text: "it's" }],
+      hit: 'weight',
+      threshold: 0.3,
+      check: true,
+      heads: [{ layer: 1, head: 3 }],
+    },
   },
 ]
 
@@ -149,21 +156,42 @@ describe('reproduction', () => {
     expect(script).toContain("import { patch, decoderPrompt, openModel } from 'headscope'")
   })
 
-  test('an edited attribution, a relation and a head taken apart have a script and no command', () => {
+  test('an edited attribution, an edited lens and a head taken apart have a script and no command', () => {
     const prompt = { ids: [1, 2] }
+    const edits = [{ hook: 'blocks.0.hook_mlp_out', op: 'zero' }] as const
     const scriptOnly: ReproduceRequest[] = [
-      {
-        kind: 'dla',
-        request: { model: 'm', prompt, answer: 3, edits: [{ hook: 'blocks.0.hook_mlp_out', op: 'zero' }] },
-      },
-      { kind: 'relation', request: { model: 'm' } },
+      { kind: 'dla', request: { model: 'm', prompt, answer: 3, edits } },
+      { kind: 'lens', request: { model: 'm', prompt, edits } },
       { kind: 'bench', request: { model: 'm', prompt, layer: 1, head: 2 } },
     ]
     const made = scriptOnly.map((asked) => reproduce(asked, { path: '/m' }))
     expect(made.map(({ command }) => command)).toEqual([null, null, null])
-    expect(made[0]!.script).toContain('"op":"zero"')
-    expect(made[1]!.script).toContain('relationProbe(model, relationTriples(model, RELATION_EXAMPLE))')
+    for (const { script } of made.slice(0, 2)) expect(script).toContain('"op":"zero"')
     expect(made[2]!.script).toContain('firstPrinciples.headRun(model, [1,2], { layer: 1, head: 2 })')
+  })
+
+  test('a relation probe writes its sentences to a file first, whatever they hold', () => {
+    const shell = (line: string) => execFileSync('/bin/sh', ['-c', line], { encoding: 'utf8' })
+    const template = { name: "it's", template: 'A {target} $HOME `ls`', slots: { target: ['a"b'] } }
+    const { command, script } = reproduce(
+      { kind: 'relation', request: { model: 'm', template } },
+      { path: '/m' },
+    )
+    const [writes, asks] = command!.split('\n')
+    expect(asks).toBe('headscope relation m --template template.json')
+    expect(JSON.parse(shell(writes!.replace(' > template.json', '')))).toEqual(template)
+    expect(script).toContain('relationProbe(model, relationTriples(model, {"name":"it\'s"')
+    const triple = { prompt: { ids: [1, 2, 3] }, query: 2, target: 1, distractor: 0 }
+    const many: ReproduceRequest = { kind: 'relation', request: { model: 'm', triples: [triple, triple] } }
+    const lines = shell(reproduce(many, { path: '/m' }).command!.split(' > ')[0]!)
+      .trim()
+      .split('\n')
+    expect(lines.map((line) => JSON.parse(line))).toEqual(
+      Array(2).fill({ ids: [1, 2, 3], query: 2, target: 1, distractor: 0 }),
+    )
+    const plain = reproduce({ kind: 'relation', request: { model: 'm' } }, { path: '/m' })
+    expect(plain.command).toBe('headscope relation m')
+    expect(plain.script).toContain('relationTriples(model, RELATION_EXAMPLE)')
   })
 
   test('a series is a scan of its members; texts that are too long stand in a file that is named', () => {

@@ -42,7 +42,9 @@ export function FigureMenu({ figure, name = 'this figure', compact = false }: Pr
     drawFigure(of, of.source ?? sourceOf(model ?? null, of.ofModel ? null : (run ?? null)), version ?? '')
   const copy = (what: keyof Reproduced) => async () => {
     const asked = figure().reproduce
-    const text = asked && (await api.reproduce(asked))[what]
+    if (asked === null)
+      throw new Error('No command or script gives this figure yet; its numbers are the CSV.')
+    const text = (await api.reproduce(asked))[what]
     if (text === null) throw new Error('No command gives this figure; copy the script.')
     await navigator.clipboard.writeText(text)
   }
