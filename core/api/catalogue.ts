@@ -48,6 +48,7 @@ const STEP = /^(step|checkpoint|epoch|iter|global_step)?[-_]?\d+/
 /** Makes the catalogue. Nothing is read before it is asked. */
 export function createCatalogue({ bundledDir, library, dataDir }: CatalogueOptions): Catalogue {
   const recentsFile = join(dataDir, 'recents.json')
+  let remembered: Promise<void> = Promise.resolve()
 
   const nameOf = (folder: string): string => {
     if (bundledDir === null) return folder
@@ -104,17 +105,24 @@ export function createCatalogue({ bundledDir, library, dataDir }: CatalogueOptio
       const folder = isAbsolute(name) ? resolve(name) : bundled(name)
       return isCheckpointFolder(folder) ? folder : (listMembers(folder).at(-1)?.path ?? folder)
     },
-    async remember(folder) {
-      if (nameOf(folder) !== folder) return
-      const old = await readRecents(recentsFile)
-      if (old[0] === folder) return
-      const list = [folder, ...old.filter((other) => other !== folder)].slice(0, KEPT)
-      makeFolder(dataDir)
-      // Written beside and renamed, so that a crash leaves the old list or the new one.
-      const draft = `${recentsFile}.${process.pid}.tmp`
-      await writeFile(draft, JSON.stringify(list, null, 2))
-      await rename(draft, recentsFile)
+    remember(folder) {
+      // One after the other: two at once would read the same list and write one file.
+      const turn = remembered.then(() => write(folder))
+      remembered = turn.catch(() => undefined)
+      return turn
     },
+  }
+
+  async function write(folder: string): Promise<void> {
+    if (nameOf(folder) !== folder) return
+    const old = await readRecents(recentsFile)
+    if (old[0] === folder) return
+    const list = [folder, ...old.filter((other) => other !== folder)].slice(0, KEPT)
+    makeFolder(dataDir)
+    // Written beside and renamed, so that a crash leaves the old list or the new one.
+    const draft = `${recentsFile}.${process.pid}.tmp`
+    await writeFile(draft, JSON.stringify(list, null, 2))
+    await rename(draft, recentsFile)
   }
 
   function bundled(name: string): string {

@@ -86,6 +86,28 @@ describe.sequential('the bench', () => {
     await eventually(() => address().get('t.bench_typed')).toBeNull()
   })
 
+  it('changes a number of any step, and says how far it reaches', async () => {
+    await steps().filter({ hasText: 'weighted values' }).click()
+    await page.getByRole('application', { name: /^weighted values/ }).click({ position: { x: 30, y: 30 } })
+    const field = page.getByRole('textbox', { name: /^weighted values:/ })
+    await field.fill('four')
+    await page.getByText('a number, such as').waitFor()
+    await field.fill('4')
+    await field.press('Enter')
+    await eventually(() => address().get('t.bench_typed')).toMatch(/^weighted_values:\d+\.\d+=4$/)
+    const moved = page.getByRole('table', { name: 'How far each step moves' })
+    await moved.getByRole('rowheader', { name: 'residual after' }).waitFor()
+    expect(await moved.getByRole('rowheader').allTextContents()).toEqual([
+      'weighted values',
+      'output',
+      'attention adds',
+      'residual after',
+    ])
+    await eventually(() => steps().filter({ hasText: 'as before' }).count()).toBe(10)
+    await page.getByRole('button', { name: /^Take back weighted values/ }).click()
+    await eventually(() => address().get('t.bench_typed')).toBeNull()
+  })
+
   it('shows sources, sharpness, reach, gradients with the nudge, the basis check and the counts', async () => {
     await beside('Source contributions')
     await page.getByRole('region', { name: 'Source contributions' }).locator('tbody tr').first().waitFor()
