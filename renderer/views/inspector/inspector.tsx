@@ -100,8 +100,13 @@ function About({ model }: { model: OpenedModel }) {
     ],
     ['width', `d_model ${spec.d_model}, d_head ${spec.d_head}`],
     ['parameters', model.parameters.toLocaleString('en')],
-    ['positions', `${spec.positional}, ${spec.n_ctx}`],
-    ['norm · act', `${spec.norm} · ${spec.act}`],
+    // A graph made by others does not say these.
+    ...(spec.family === 'onnx'
+      ? []
+      : ([
+          ['positions', `${spec.positional}, ${spec.n_ctx}`],
+          ['norm · act', `${spec.norm} · ${spec.act}`],
+        ] as const)),
   ]
   return (
     <details className="about" open>
