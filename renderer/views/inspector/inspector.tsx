@@ -106,7 +106,7 @@ function About({ model }: { model: OpenedModel }) {
       : ([
           ['positions', `${spec.positional}, ${spec.n_ctx}`],
           ['norm · act', `${spec.norm} · ${spec.act}`],
-        ] as const)),
+        ] as [string, string][])),
   ]
   return (
     <details className="about" open>
