@@ -12,11 +12,12 @@ interface Place {
   readonly head: HeadId | null
   readonly query: number | null
   readonly key: number | null
-  readonly grouped: boolean
+  /** Query heads that read one key/value head. */
+  readonly group: number
   readonly layers: number
 }
 
-export function editChoices({ head, query, key, grouped, layers }: Place): EditChoice[] {
+export function editChoices({ head, query, key, group, layers }: Place): EditChoice[] {
   const out: EditChoice[] = []
   if (head) {
     const name = headName(head)
@@ -39,11 +40,12 @@ export function editChoices({ head, query, key, grouped, layers }: Place): EditC
           edit: { hook: scores, query, key, op: 'set', value: '-inf' },
         })
     }
-    if (key !== null && !grouped)
+    if (query !== null && key !== null && query !== key)
       out.push({
-        label: `Zero the value of ${key} in ${name}`,
-        edit: { hook: `blocks.${head.layer}.attn.hook_v`, head: head.head, pos: key, op: 'zero' },
+        label: `Knock out ${query} → ${key} in every layer`,
+        edit: { hook: 'blocks.*.attn.hook_attn_scores', query, key, op: 'set', value: '-inf' },
       })
+    if (key !== null) out.push(valueChoice(head, key, group))
   }
   if (query !== null) {
     const layer = Math.min(head?.layer ?? 0, layers - 1)
@@ -57,4 +59,20 @@ export function editChoices({ head, query, key, grouped, layers }: Place): EditC
     })
   }
   return out
+}
+
+/** A value belongs to a head, or to all heads of a group: then the choice says which. */
+function valueChoice({ layer, head }: HeadId, key: number, group: number): EditChoice {
+  const hook = `blocks.${layer}.attn.hook_v`
+  if (group === 1)
+    return {
+      label: `Zero the value of ${key} in ${headName({ layer, head })}`,
+      edit: { hook, head, pos: key, op: 'zero' },
+    }
+  const kv = Math.floor(head / group)
+  const readers = Array.from({ length: group }, (_, i) => headName({ layer, head: kv * group + i }))
+  return {
+    label: `Zero the value of ${key} for ${readers.join(', ')}, which share it`,
+    edit: { hook, kv_head: kv, pos: key, op: 'zero' },
+  }
 }

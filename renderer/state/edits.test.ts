@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { editChoices } from './edit-choices.ts'
 import {
   ablateHead,
   actingEdits,
@@ -48,5 +49,20 @@ describe('active edits', () => {
     expect(formatEdits([])).toBeNull()
     expect(parseEdits('[{"hook":3,"op":"zero"},{"hook":"x","op":"boil"},null,7]')).toEqual([])
     expect(parseEdits('not json')).toEqual([])
+  })
+})
+
+describe('groups and windows of layers', () => {
+  it('names key/value heads as such, and every layer', () => {
+    expect(describeEdit({ hook: 'blocks.5.attn.hook_v', kv_head: 1, pos: 3, op: 'zero' })).toBe(
+      'zero L5 K/V 1 v at 3',
+    )
+    expect(
+      describeEdit({ hook: 'blocks.*.attn.hook_attn_scores', query: 7, key: 3, op: 'set', value: '-inf' }),
+    ).toBe('cut every layer 7→3')
+    const labels = editChoices({ head: { layer: 5, head: 4 }, query: 7, key: 3, group: 3, layers: 8 })
+    expect(labels.find(({ edit }) => edit.kv_head === 1)?.label).toBe(
+      'Zero the value of 3 for L5H3, L5H4, L5H5, which share it',
+    )
   })
 })

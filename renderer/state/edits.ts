@@ -58,14 +58,19 @@ export function movedEdit(stack: readonly ActiveEdit[], index: number, step: num
 export function describeEdit(edit: Edit): string {
   const block = /^blocks\.(\d+)\.(?:attn\.)?hook_(.+)$/.exec(edit.hook)
   const layer = block ? Number(block[1]) : null
-  const head = edit.head ?? edit.kv_head
-  const part = block?.[2] === 'z' || block?.[2] === 'attn_scores' ? '' : ` ${block?.[2] ?? ''}`
+  const every = /^blocks\.\*\.(?:attn\.)?hook_(.+)$/.exec(edit.hook)
+  const { head, kv_head: kv } = edit
+  const local = (block?.[2] ?? every?.[1] ?? '').replace(/^attn_scores$/, '')
+  const part = local === '' || (local === 'z' && typeof head === 'number') ? '' : ` ${local}`
+  const of = layer === null ? 'every layer' : `L${layer}`
   const where =
-    layer === null
+    layer === null && !every
       ? edit.hook
-      : typeof head === 'number'
+      : layer !== null && typeof head === 'number'
         ? `${headName({ layer, head })}${part}`
-        : `L${layer}${part || ` ${block?.[2]}`}${head === undefined ? '' : ` heads ${indices(head)}`}`
+        : kv !== undefined
+          ? `${of} K/V ${indices(kv)}${part}`
+          : `${of}${part}${head === undefined ? '' : ` heads ${indices(head)}`}`
   const edge =
     edit.query !== undefined || edit.key !== undefined
       ? ` ${indices(edit.query) || 'all'}→${indices(edit.key) || 'all'}`

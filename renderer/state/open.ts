@@ -127,13 +127,21 @@ async function chosenToken(
 }
 
 /** The tab of each kind of sweep. */
-const SWEEP_TABS = { ablate: 'ablation', patch: 'patching', path: 'paths', attribute: 'patching' } as const
+export const SWEEP_TABS = {
+  ablate: 'ablation',
+  patch: 'patching',
+  path: 'paths',
+  attribute: 'patching',
+} as const
 
 /** What the tab of a stored sweep has to be set to, so that it shows it: the corrupt prompt, and what was swept. */
-function settingsOf({ id, kind, request }: ExperimentDetail): Record<string, string> {
+function settingsOf({ id, kind, request, prompts }: ExperimentDetail): Record<string, string> {
   if (kind === 'ablate') return { ablation: String(id) }
   const other = 'corrupt' in request ? request.corrupt : null
-  const corrupt = other?.text ?? (other?.ids ? `[${other.ids.join(', ')}]` : '')
+  const ids = prompts[1]?.map((view) => view.id) ?? []
+  // The text of an encoder is that of both prompts: what differs is the decoder's, as ids.
+  const text = other?.decoder ? undefined : other?.text
+  const corrupt = text ?? (ids.length > 0 ? `[${ids.join(', ')}]` : '')
   if (kind !== 'path') return { corrupt, [kind]: String(id) }
   return {
     corrupt,
@@ -229,7 +237,8 @@ function fittingEdits(edits: readonly ActiveEdit[], model: OpenedModel): readonl
   const hooks = new Set(model.hooks.map(({ name }) => name))
   const heads = model.spec.n_heads
   const suits = ({ edit }: ActiveEdit) =>
-    hooks.has(edit.hook) && !(typeof edit.head === 'number' && edit.head >= heads)
+    (edit.hook.includes('*') || hooks.has(edit.hook)) &&
+    !(typeof edit.head === 'number' && edit.head >= heads)
   return edits.every((active) => suits(active) || !active.on)
     ? edits
     : edits.map((active) => (suits(active) ? active : { ...active, on: false }))

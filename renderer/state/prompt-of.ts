@@ -12,6 +12,11 @@ export function promptOf(run: Texts): PromptInput {
   )
 }
 
+/** The ids that a sweep goes over: the decoder's own where the prompt is its encoder's text. */
+export function ownIds({ ids, decoder }: PromptInput): readonly number[] {
+  return decoder?.ids ?? ids ?? []
+}
+
 /** The same with other tokens in the place of the run's own; the encoder's text stays. */
 export function promptWith({ source }: Pick<Texts, 'source'>, ids: readonly number[]): PromptInput {
   return source ? { ids: source.map((view) => view.id), decoder: { ids } } : { ids }

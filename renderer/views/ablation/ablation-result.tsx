@@ -76,6 +76,13 @@ function Result({ model, run, sweep }: ResultProps) {
     request.metric,
     tokenNames([...run.views, ...run.predictions.flatMap((p) => p.topTokens)]),
   )
+  const meanOf = request.meanOver === 'pos' ? 'each position' : 'all positions'
+  const from = sweep.result?.settings.reference
+  const reference = !from
+    ? ''
+    : request.kind === 'mean'
+      ? `mean over ${meanOf} of ${from.prompts} ${from.prompts === 1 ? 'text' : 'texts'}, n = ${from.positions}`
+      : 'values of another prompt'
   const grids = [
     { grid: totals, name: 'total effect', says: 'change of the metric without the part; red: it falls' },
     ...(hasDirect
@@ -99,6 +106,7 @@ function Result({ model, run, sweep }: ResultProps) {
     facts: [
       isOfRun ? '' : `prompt ids ${request.prompt.ids?.join(', ') ?? ''}`,
       `${cells.length} of ${planned} cells`,
+      reference,
       ...grids.map(({ name: which, says }) => `${which}: ${says}`),
     ],
     body: () => {
@@ -177,6 +185,7 @@ function Result({ model, run, sweep }: ResultProps) {
         </>
       }
     >
+      {reference !== '' && <p className="muted small-text">{reference}</p>}
       <div className={byHead || columns === 1 ? 'effect-pair' : 'effect-pair is-stacked'}>
         {grids.map(({ grid, name: which, says }) => (
           <figure key={which} className="pattern-figure">

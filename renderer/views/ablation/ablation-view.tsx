@@ -10,6 +10,7 @@ import { useModel, useRun } from '../../api/queries.ts'
 import { promptOf } from '../../state/prompt-of.ts'
 import { setTool, useTool } from '../../state/store.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
+import { Segmented } from '../../ui/segmented.tsx'
 import { Choice } from '../../ui/select.tsx'
 import { MetricFields, useMetric, useMetricPosition } from '../sweeps/metric-fields.tsx'
 import { AblationResult } from './ablation-result.tsx'
@@ -47,6 +48,7 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
   const [over, setOver] = useTool<Over>('over', 'heads')
   const [kind, setKind] = useTool<Kind>('kind', 'zero')
   const [texts, setTexts] = useTool<string>('texts', '')
+  const [meanOver, setMeanOver] = useTool<'all' | 'pos'>('meanover', 'all')
   const pos = useMetricPosition(run.views.length)
   const top = run.predictions[pos]?.topTokens ?? []
   const metric = useMetric(top[0] ?? null, top[1] ?? null)
@@ -64,7 +66,7 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
           kind,
           metric: metric!,
           ...(needsTexts ? { reference: lines.map((text) => ({ text })) } : {}),
-          ...(kind === 'mean' ? { meanOver: 'all' as const } : {}),
+          ...(kind === 'mean' ? { meanOver } : {}),
         },
         `Ablating ${OVERS.find((o) => o.value === over)?.label}`,
         (id) => setTool('ablation', String(id)),
@@ -83,6 +85,17 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
           <span>put in its place</span>
           <Choice label="What stands in its place" value={kind} options={KINDS} onChange={setKind} />
         </span>
+        {kind === 'mean' && (
+          <Segmented
+            label="What the mean is over"
+            value={meanOver}
+            options={[
+              { value: 'all', label: 'all positions' },
+              { value: 'pos', label: 'position by position' },
+            ]}
+            onChange={setMeanOver}
+          />
+        )}
         <MetricFields model={model} answer={top[0] ?? null} wrong={top[1] ?? null} likely={top} />
         <button
           type="button"

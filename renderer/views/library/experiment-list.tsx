@@ -4,7 +4,7 @@ import { useState } from 'react'
 import type { ExperimentSummary } from '../../../core/api/contract.ts'
 import { useAnalyses } from '../../api/analyses.ts'
 import { api } from '../../api/client.ts'
-import { openExperiment } from '../../state/open.ts'
+import { openExperiment, SWEEP_TABS } from '../../state/open.ts'
 import { isShown, openAnalysis } from '../../state/open-analysis.ts'
 import { useSelection } from '../../state/store.ts'
 import { when } from '../../ui/sizes.ts'
@@ -21,7 +21,6 @@ interface Entry {
   readonly open: () => Promise<void>
 }
 
-const sweepTab = (kind: ExperimentSummary['kind']) => (kind === 'ablate' ? 'ablation' : 'patching')
 const sweepTool = (kind: ExperimentSummary['kind']) => (kind === 'ablate' ? 'ablation' : kind)
 
 export function ExperimentList() {
@@ -40,7 +39,9 @@ export function ExperimentList() {
     ...(sweeps.data ?? []).map((one) => ({
       ...one,
       title: `${one.kind}, ${one.done}${one.complete ? '' : ` of ${one.cells}`} cells`,
-      isOpen: tab === sweepTab(one.kind) && tool[sweepTool(one.kind)] === String(one.id),
+      isOpen:
+        // The effects of several measurements of paths are shown together.
+        tab === SWEEP_TABS[one.kind] && (tool[sweepTool(one.kind)] ?? '').split('.').includes(String(one.id)),
       open: () => openExperiment(one),
     })),
   ].sort((a, b) => b.id - a.id)

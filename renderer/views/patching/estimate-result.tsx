@@ -23,6 +23,7 @@ export function EstimateResult({ model }: { model: OpenedModel }) {
   const cells = useMemo(() => (all ?? []).filter((cell) => cell.exact !== undefined), [all])
   if (!sweep) return null
   const { request, running, prompts } = sweep
+  const grouped = model.spec.n_kv_heads < model.spec.n_heads
   const trust = sweep.result?.trust
   const figure = (): Figure => ({
     title: 'attribution patching against exact runs',
@@ -34,16 +35,17 @@ export function EstimateResult({ model }: { model: OpenedModel }) {
       ),
       trust ? `of the ${trust.n} largest, exact runs correlate ${trust.correlation.toFixed(3)}` : '',
     ],
-    body: () => chartFigure((c) => scatterOption(cells, c), 520, 480),
+    body: () => chartFigure((c) => scatterOption(cells, grouped, c), 520, 480),
     table: () => ({
-      columns: ['place', 'layer', 'head', 'site', 'position', 'estimate', 'exact'],
+      columns: ['place', 'layer', 'head', 'site', 'position', 'estimate', 'dropped', 'exact'],
       rows: cells.map((cell) => [
-        placeName(cell),
+        placeName(cell, grouped),
         cell.layer,
         cell.head ?? null,
         cell.site,
         cell.pos,
         cell.estimate,
+        cell.dropped ?? null,
         cell.exact ?? null,
       ]),
     }),
@@ -52,7 +54,8 @@ export function EstimateResult({ model }: { model: OpenedModel }) {
   return (
     <section className="estimates" aria-label="Estimate against exact">
       <h3 className="pane-title">
-        Estimates, all heads and MLPs
+        Estimates of {(request.sites ?? ['z', 'mlp_out']).join(', ').replace('_', ' ')}
+        {request.gradDrop ? ', GradDrop' : ''}
         <span title="Attribution patching: gradient times the difference of the two runs, against the exact patch of the largest ones.">
           {trust
             ? `of the ${trust.n} largest, exact runs correlate ${trust.correlation.toFixed(2)}`
@@ -71,7 +74,7 @@ export function EstimateResult({ model }: { model: OpenedModel }) {
       </h3>
       <SweepProblems warnings={sweep.warnings} problem={sweep.problem} />
       {cells.length > 0 ? (
-        <Scatter cells={cells} grouped={model.spec.n_kv_heads < model.spec.n_heads} />
+        <Scatter cells={cells} grouped={grouped} />
       ) : (
         <p className="muted small-text">{running ? 'Estimating…' : 'No exact runs in this one.'}</p>
       )}
@@ -81,7 +84,7 @@ export function EstimateResult({ model }: { model: OpenedModel }) {
 
 function Scatter({ cells, grouped }: { cells: readonly AttributionCell[]; grouped: boolean }) {
   const theme = useTheme()
-  const option = useMemo(() => scatterOption(cells, chartColors(theme)), [cells, theme])
+  const option = useMemo(() => scatterOption(cells, grouped, chartColors(theme)), [cells, grouped, theme])
   const pick = useCallback(
     (index: number) => {
       const cell = cells[index]
@@ -99,7 +102,7 @@ function Scatter({ cells, grouped }: { cells: readonly AttributionCell[]; groupe
 }
 
 /** The chart in given colours: on screen those of the theme, on paper the light ones. */
-function scatterOption(cells: readonly AttributionCell[], c: ChartColors) {
+function scatterOption(cells: readonly AttributionCell[], grouped: boolean, c: ChartColors) {
   const text = { color: c.muted, fontSize: 10.5 }
   const most = roundUp(
     Math.max(1e-6, ...cells.flatMap((cell) => [Math.abs(cell.estimate), Math.abs(cell.exact ?? 0)])),
@@ -124,7 +127,7 @@ function scatterOption(cells: readonly AttributionCell[], c: ChartColors) {
       ...plainTooltip(c),
       formatter: ({ dataIndex }: { dataIndex: number }) => {
         const cell = cells[dataIndex]!
-        return `${placeName(cell)}\nestimate ${signedWeight(cell.estimate)}\nexact ${signedWeight(cell.exact ?? 0)}`
+        return `${placeName(cell, grouped)}\nestimate ${signedWeight(cell.estimate)}\nexact ${signedWeight(cell.exact ?? 0)}`
       },
     },
     xAxis: axis('estimate'),
@@ -147,8 +150,9 @@ function scatterOption(cells: readonly AttributionCell[], c: ChartColors) {
   }
 }
 
-function placeName(cell: AttributionCell): string {
-  return `${cell.head === undefined ? `L${cell.layer} MLP` : `L${cell.layer}H${cell.head} ${cell.site}`} at ${cell.pos}`
+function placeName(cell: AttributionCell, grouped: boolean): string {
+  const head = grouped && (cell.site === 'k' || cell.site === 'v') ? ' K/V ' : 'H'
+  return `${cell.head === undefined ? `L${cell.layer} MLP` : `L${cell.layer}${head}${cell.head} ${cell.site}`} at ${cell.pos}`
 }
 
 /** The next 1, 2 or 5 times a power of ten: an axis that ends on a round number. */

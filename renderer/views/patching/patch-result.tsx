@@ -10,6 +10,7 @@ import { addEdit } from '../../state/edit-history.ts'
 import { preciseWeight, signedWeight } from '../../state/format.ts'
 import { metricText, tokenNames } from '../../state/metric.ts'
 import { runOn } from '../../state/open.ts'
+import { ownIds } from '../../state/prompt-of.ts'
 import { select, setHover, toggleQuery, useHover, useTool } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
 import { Empty } from '../../ui/notice.tsx'
@@ -45,8 +46,9 @@ function Result({ model, sweep }: { model: OpenedModel; sweep: ShownSweep<'patch
   const over = useHover()
   const { spec } = model
   const by = request.by ?? 'layer,pos'
-  const ids = (request.direction === 'noise' ? request.clean : request.corrupt).ids ?? []
-  const from = (request.direction === 'noise' ? request.corrupt : request.clean).ids ?? []
+  const patched = request.direction === 'noise' ? request.clean : request.corrupt
+  const ids = ownIds(patched)
+  const from = ownIds(request.direction === 'noise' ? request.corrupt : request.clean)
   const grouped = spec.n_kv_heads < spec.n_heads
   const columns =
     by === 'layer,pos'
@@ -132,7 +134,8 @@ function Result({ model, sweep }: { model: OpenedModel; sweep: ShownSweep<'patch
     }),
     reproduce: { kind: 'patch', request },
   })
-  const edit = selected ? patchEdit(request.site, by, selected, from, grouped) : null
+  // A cell of a decoder that reads an encoder is a run of both, which has no such edit.
+  const edit = selected && !patched.decoder ? patchEdit(request.site, by, selected, from, grouped) : null
 
   return (
     <SweepFrame

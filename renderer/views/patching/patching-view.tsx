@@ -31,6 +31,11 @@ const SITES: readonly { readonly value: Site; readonly label: string }[] = [
   { value: 'v', label: 'values' },
   { value: 'pattern', label: 'pattern' },
 ]
+const ESTIMATED = {
+  written: { label: 'heads and MLPs', sites: ['z', 'mlp_out'] },
+  read: { label: 'queries, keys, values', sites: ['q', 'k', 'v'] },
+  all: { label: 'all of them', sites: ['z', 'mlp_out', 'q', 'k', 'v'] },
+} as const
 /** Exact runs beside the estimates. */
 const VERIFY = 40
 
@@ -52,6 +57,8 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
   const [site, setSite] = useTool<Site>('site', 'resid_pre')
   const [by, setBy] = useTool<By>('by', 'layer,pos')
   const [direction, setDirection] = useTool<'denoise' | 'noise'>('direction', 'denoise')
+  const [sites, setSites] = useTool<keyof typeof ESTIMATED>('estimate', 'written')
+  const [drop, setDrop] = useTool<'off' | 'on'>('drop', 'off')
   const pair = usePair(model, run)
   const { ready, metric } = pair
   const shownBy: By = hasHeads(site) ? by : 'layer,pos'
@@ -81,15 +88,17 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
           model: model.path,
           ...pair.prompts,
           metric: metric!,
+          sites: ESTIMATED[sites].sites,
           verify: VERIFY,
+          ...(drop === 'on' ? { gradDrop: true } : {}),
         },
-        'Estimating every place',
+        `Estimating ${ESTIMATED[sites].label}`,
         (id) => setTool('attribute', String(id)),
       ),
   })
   return (
     <div className="view sweep-view">
-      <PairFields model={model} run={run} pair={pair} failed={failureOf(estimate.error, start.error)} />
+      <PairFields run={run} pair={pair} failed={failureOf(estimate.error, start.error)} />
       <div className="toolbar is-wrapping">
         <span className="field">
           <span>patch</span>
@@ -123,6 +132,29 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
         >
           {running ? 'Running…' : 'Patch'}
         </button>
+        <span className="field">
+          <span title="What attribution patching estimates at every position. Queries and keys have their softmax recomputed (AtP*).">
+            estimate
+          </span>
+          <Choice
+            label="What is estimated"
+            value={sites}
+            options={(['written', 'read', 'all'] as const).map((value) => ({
+              value,
+              label: ESTIMATED[value].label,
+            }))}
+            onChange={setSites}
+          />
+        </span>
+        <button
+          type="button"
+          className={drop === 'on' ? 'button toggle is-on' : 'button toggle'}
+          aria-pressed={drop === 'on'}
+          title="GradDrop (AtP*): also averages over passes in which one layer passes no gradient, so that effects that cancel are not missed. One more pass a layer."
+          onClick={() => setDrop(drop === 'on' ? 'off' : 'on')}
+        >
+          GradDrop
+        </button>
         <button
           type="button"
           className="button"
@@ -130,7 +162,7 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
           title="Attribution patching: every head, MLP and position from a few passes with gradients, and exact runs of the largest"
           onClick={() => estimate.mutate()}
         >
-          {estimating ? 'Estimating…' : 'Estimate all'}
+          {estimating ? 'Estimating…' : 'Estimate'}
         </button>
       </div>
       <div className="patch-results">

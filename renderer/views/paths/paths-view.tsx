@@ -72,8 +72,8 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
   const place = placeExists(looked, shape) ? looked : 'logits'
   const ids = measured.split('.').filter(Boolean).map(Number).filter(Number.isSafeInteger)
   const asked = {
-    clean: pair.prompts.clean.ids,
-    corrupt: pair.prompts.corrupt.ids,
+    clean: pair.cleanIds,
+    corrupt: pair.corruptIds,
     metric: pair.metric,
     chosen: useSelection((s) => s.tool),
     mlps,
@@ -151,7 +151,7 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
 
   return (
     <div className="view sweep-view">
-      <PairFields model={model} run={run} pair={pair} failed={failureOf(start.error) ?? stopped} />
+      <PairFields run={run} pair={pair} failed={failureOf(start.error) ?? stopped} />
       <div className="toolbar is-wrapping">
         <span className="field">
           <span title="Whether MLPs between a sender and its receiver are held at the clean run, or carry the change on.">

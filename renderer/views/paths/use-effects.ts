@@ -9,6 +9,7 @@ import type { PathCell } from '../../../core/intervene/path.ts'
 import { api } from '../../api/client.ts'
 import { type LiveSweep, useLiveSweep } from '../../api/experiments.ts'
 import { sameMetric } from '../../state/metric.ts'
+import { ownIds } from '../../state/prompt-of.ts'
 import { edgeName } from './circuit.ts'
 
 /** What an effect depends on beside its edge. */
@@ -59,7 +60,7 @@ export function useEffects(ids: readonly number[], asked: Asked): Effects {
       for (const cell of more) cells.set(edgeName(cell), cell)
     }
     for (const detail of fitting) add(detail.cellList)
-    const now = live && fits(asked, live.request, [live.request.clean.ids, live.request.corrupt.ids])
+    const now = live && fits(asked, live.request, [ownIds(live.request.clean), ownIds(live.request.corrupt)])
     if (live && now) add(live.cells)
     const result = fitting.findLast((detail) => detail.result)?.result
     return {

@@ -12,7 +12,7 @@ export function useEditChoices(): EditChoice[] {
   const query = useSelection((s) => s.query)
   const key = useSelection((s) => s.key)
   if (!spec) return []
-  return editChoices({ head, query, key, grouped: spec.n_kv_heads < spec.n_heads, layers: spec.n_layers })
+  return editChoices({ head, query, key, group: spec.n_heads / spec.n_kv_heads, layers: spec.n_layers })
 }
 
 export function EditMenu() {

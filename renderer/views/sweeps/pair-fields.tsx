@@ -1,17 +1,16 @@
 /** Where the corrupt prompt is written, and both prompts token over token. In: a pair. Out: its text, changed. */
-import type { OpenedModel, RunDetail } from '../../../core/api/contract.ts'
+import type { RunDetail } from '../../../core/api/contract.ts'
 import { AlignedPrompts } from './aligned-prompts.tsx'
 import { idsText, type Pair } from './use-pair.ts'
 
 interface Props {
-  readonly model: OpenedModel
   readonly run: RunDetail
   readonly pair: Pair
   /** What else went wrong. */
   readonly failed: string | null
 }
 
-export function PairFields({ model, run, pair, failed }: Props) {
+export function PairFields({ run, pair, failed }: Props) {
   return (
     <>
       <div className="toolbar is-wrapping">
@@ -19,7 +18,7 @@ export function PairFields({ model, run, pair, failed }: Props) {
           className="input corrupt-input mono"
           aria-label="Corrupt prompt"
           placeholder={
-            model.tokenizer === null
+            pair.byIds
               ? `corrupt prompt: ${pair.clean.length} token ids, one of them changed`
               : `corrupt prompt: as many tokens as “${(run.text ?? '').slice(0, 40)}…”, one thing changed`
           }
@@ -31,11 +30,9 @@ export function PairFields({ model, run, pair, failed }: Props) {
           <button
             type="button"
             className="button small"
-            onClick={() =>
-              pair.setText(run.text !== null && model.tokenizer ? run.text : idsText(pair.prompts.clean.ids))
-            }
+            onClick={() => pair.setText(run.text !== null && !pair.byIds ? run.text : idsText(pair.cleanIds))}
           >
-            Copy the clean {run.text !== null && model.tokenizer ? 'text' : 'ids'}
+            Copy the clean {run.text !== null && !pair.byIds ? 'text' : 'ids'}
           </button>
         )}
       </div>

@@ -4,10 +4,11 @@
  */
 import { useQuery } from '@tanstack/react-query'
 import { useDeferredValue } from 'react'
-import type { OpenedModel, RunDetail } from '../../../core/api/contract.ts'
+import type { OpenedModel, PromptInput, RunDetail } from '../../../core/api/contract.ts'
 import type { TokenView } from '../../../core/checkpoint/types.ts'
 import type { Metric } from '../../../core/intervene/types.ts'
 import { api } from '../../api/client.ts'
+import { promptOf, promptWith } from '../../state/prompt-of.ts'
 import { useTool } from '../../state/store.ts'
 import { parseIds } from '../tokens/parse-ids.ts'
 import { align } from './alignment.ts'
@@ -23,8 +24,12 @@ export interface Pair {
   /** Why the two cannot be compared; null where they can, or while nothing is written. */
   readonly problem: string | null
   readonly ready: boolean
+  readonly cleanIds: readonly number[]
+  readonly corruptIds: readonly number[]
   /** As a request has them. */
-  readonly prompts: { readonly clean: { ids: number[] }; readonly corrupt: { ids: number[] } }
+  readonly prompts: { readonly clean: PromptInput; readonly corrupt: PromptInput }
+  /** The corrupt prompt is written as ids: without a tokenizer, or where it is a decoder's. */
+  readonly byIds: boolean
   /** null: a token is missing. */
   readonly metric: Metric | null
   /** What the metric compares where nothing was chosen. */
@@ -37,7 +42,8 @@ export function usePair(model: OpenedModel, run: RunDetail): Pair {
   const [text, setText] = useTool<string>('corrupt', '')
   const asked = useDeferredValue(text)
   const bos = run.views[0]?.special ? 'yes' : 'no'
-  const given = idsIn(asked, model)
+  const byIds = model.tokenizer === null || run.source !== undefined
+  const given = idsIn(asked, byIds, model)
   const tokens = useQuery({
     queryKey: ['tokenize', model.path, asked, bos],
     queryFn: ({ signal }) =>
@@ -53,13 +59,12 @@ export function usePair(model: OpenedModel, run: RunDetail): Pair {
   const { differing } = aligned
   const problem = given?.problem ?? aligned.problem
   const ready = corrupt.length > 0 && problem === null
-  const prompts = {
-    clean: { ids: run.views.map((view) => view.id) },
-    corrupt: { ids: corrupt.map((view) => view.id) },
-  }
+  const cleanIds = run.views.map((view) => view.id)
+  const corruptIds = corrupt.map((view) => view.id)
+  const prompts = { clean: promptOf(run), corrupt: promptWith(run, corruptIds) }
   const pos = useMetricPosition(run.views.length)
   const said = useQuery({
-    queryKey: ['predict', model.path, prompts.corrupt.ids, pos],
+    queryKey: ['predict', model.path, prompts.corrupt, pos],
     queryFn: ({ signal }) =>
       api.predict({ model: model.path, prompt: prompts.corrupt, edits: [], pos }, signal),
     enabled: ready,
@@ -81,7 +86,10 @@ export function usePair(model: OpenedModel, run: RunDetail): Pair {
     differing: corrupt.length === 0 ? [] : differing,
     problem: problem ?? (tokens.isError ? tokens.error.message : null),
     ready,
+    cleanIds,
+    corruptIds,
     prompts,
+    byIds,
     metric: useMetric(answer, wrong),
     answer,
     wrong,
@@ -89,14 +97,18 @@ export function usePair(model: OpenedModel, run: RunDetail): Pair {
   }
 }
 
-/** A corrupt prompt as ids, `[5, 9, 2]`; without a tokenizer there is no other. */
+/** A corrupt prompt as ids, `[5, 9, 2]`. */
 export function idsText(ids: readonly number[]): string {
   return `[${ids.join(', ')}]`
 }
 
 // --- Internal helpers ---
 
-function idsIn(text: string, model: OpenedModel): { ids: number[]; problem: string | null } | null {
-  if (text === '' || (model.tokenizer !== null && !/^\s*\[[\d\s,]*\]\s*$/.test(text))) return null
+function idsIn(
+  text: string,
+  byIds: boolean,
+  model: OpenedModel,
+): { ids: number[]; problem: string | null } | null {
+  if (text === '' || (!byIds && !/^\s*\[[\d\s,]*\]\s*$/.test(text))) return null
   return parseIds(text, model.spec.d_vocab)
 }
