@@ -106,7 +106,7 @@ describe.sequential('a prompt of 2,048 tokens', () => {
   it('shows the residual stream a page of positions at a time', async () => {
     await page.getByRole('tab', { name: 'Residual', exact: true }).click()
     await page.getByText('positions 0–63 of 2048').waitFor()
-    await page.getByRole('button', { name: '→', exact: true }).click()
+    await page.getByRole('button', { name: 'Later positions' }).click()
     await page.getByText('positions 64–127 of 2048').waitFor()
     await eventually(() => page.locator('.lens thead th i').first().textContent()).toBe('64')
   })

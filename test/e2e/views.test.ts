@@ -81,7 +81,9 @@ describe.sequential('the pattern', () => {
 
   it('averages several queries that are shift-clicked, in every form', async () => {
     await at('tab=pattern&head=L1H7')
+    await page.locator('.pattern-canvas canvas').waitFor()
     await page.locator('.token').nth(36).click()
+    await eventually(() => address().get('query')).toBe('36')
     await page
       .locator('.token')
       .nth(35)
