@@ -13,7 +13,6 @@ import { blockHook } from '../graph/hook-names.ts'
 import { decoderOf } from '../graph/model-spec.ts'
 import type { Tensor } from '../graph/tensor.ts'
 import { backward, type Gradients } from '../run/backward.ts'
-import { itemView } from '../run/dense.ts'
 import { type Metric, type ResolvedMetric, resolveMetric } from '../run/metrics.ts'
 import type { Model } from '../run/model.ts'
 import { checkPrompts } from '../run/prompts.ts'
@@ -25,7 +24,7 @@ import {
   LOCAL,
   SOFTMAX,
 } from './attribute-estimates.ts'
-import { alignPrompts, metricOfState, requireCausal, sweepBase } from './base.ts'
+import { alignPrompts, captureRun, metricOfState, requireCausal, sweepBase } from './base.ts'
 import { runSweep, type SweepCell } from './sweep.ts'
 import type { SweepEstimate, SweepOptions } from './types.ts'
 
@@ -72,32 +71,26 @@ export async function attribute(
   const layers = decoderOf(model.spec).layers
   const needed = new Set(layers.flatMap((_, layer) => sites.map((site) => blockHook(layer, LOCAL[site]))))
   const started = performance.now()
+  const { captured: source, state } = await captureRun(engine, clean, needed, options.signal)
+  options.onEstimate?.(
+    estimateAll(layers.length, clean.length, source, sites, options, (performance.now() - started) / 1000),
+  )
   const softmax = sites.some((site) => site === 'q' || site === 'k')
   const corruptBase = metric.kind === 'kl' ? await sweepBase(engine, corrupt, metric, options.signal) : null
-  const request = {
-    metric,
-    hooks: gradHooks(layers.length, sites),
-    capture: [
-      ...needed,
-      ...(softmax ? layers.flatMap((_, l) => SOFTMAX.map((local) => blockHook(l, local))) : []),
-    ],
-    base: corruptBase?.rows ?? null,
-    ...(options.saveBudget === undefined ? {} : { saveBudget: options.saveBudget }),
-    ...(options.signal ? { signal: options.signal } : {}),
-  }
-  // Both prompts go forwards in one batch, which wastes less than two passes; only the corrupt one goes back.
-  const pair = await backward(engine, [clean, corrupt], { ...request, only: 1 })
-  const [source, corrupted] = [0, 1].map(
-    (item) =>
-      new Map(
-        [...pair.captures].map(([name, { axes, ...values }]) => [name, { axes, ...itemView(values, item) }]),
-      ),
-  ) as [Map<string, Tensor>, Map<string, Tensor>]
-  const gradients = { ...pair, captures: corrupted }
-  options.onEstimate?.(
-    estimateAll(layers.length, clean.length, source, sites, options, (performance.now() - started) / 4000),
-  )
-  const gradientsOf = (drop: number) => backward(engine, [corrupt], { ...request, drop })
+  const gradientsOf = (drop: number | null) =>
+    backward(engine, [corrupt], {
+      metric,
+      hooks: gradHooks(layers.length, sites),
+      capture: [
+        ...needed,
+        ...(softmax ? layers.flatMap((_, l) => SOFTMAX.map((local) => blockHook(l, local))) : []),
+      ],
+      base: corruptBase?.rows ?? null,
+      ...(drop === null ? {} : { drop }),
+      ...(options.saveBudget === undefined ? {} : { saveBudget: options.saveBudget }),
+      ...(options.signal ? { signal: options.signal } : {}),
+    })
+  const gradients = await gradientsOf(null)
   let cells = estimates(model, sites, source, gradients)
   if (options.gradDrop) cells = await withGradDrop(model, sites, source, cells, gradientsOf, options)
   const known = new Map((options.known ?? []).map((cell) => [cellPlace(cell), cell]))
@@ -107,12 +100,7 @@ export async function attribute(
   const rest = verified.filter((cell) => cell.exact === undefined && !known.has(cellPlace(cell)))
   if (rest.length > 0) options.onCells?.(rest)
   return {
-    clean: await metricOfState(
-      engine,
-      new Map([...pair.last].map(([part, value]) => [part, itemView(value, 0)])),
-      metric,
-      corruptBase?.rows ?? null,
-    ),
+    clean: await metricOfState(engine, state, metric, corruptBase?.rows ?? null),
     corrupt: gradients.value,
     cells: verified,
     trust: trustIn(verified),

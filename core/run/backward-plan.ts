@@ -7,7 +7,7 @@ import { MEMORY } from '../graph/cross-attention.ts'
 import { differentiate, gradName, onSaved, savedName, withSaved } from '../graph/gradients.ts'
 import { encoderOf, hookPrefix } from '../graph/model-spec.ts'
 import type { EditSlot } from '../graph/splice.ts'
-import { type Dense, itemView } from './dense.ts'
+import type { Dense } from './dense.ts'
 import type { ResolvedEdit } from './edits.ts'
 import { type Engine, runSegment, segmentGraph, type Variant } from './engine.ts'
 import { handOut, type Keep, onPath } from './gradient-hooks.ts'
@@ -22,7 +22,7 @@ import {
   type Stage,
   stateInput,
 } from './segments.ts'
-import { asFloats, type Feed, type FetchedTensor } from './session.ts'
+import { asFloats, type Feed } from './session.ts'
 
 /** One stack on its way back: the feeds of its blocks, its rows, and what its blocks read of an encoder. */
 export interface Side {
@@ -54,8 +54,6 @@ export function createBackwardPlan(
   wanted: ReadonlySet<string>,
   edits: readonly ResolvedEdit[],
   budget: number,
-  /** Keeps the forward values of this item alone. */
-  only?: number,
 ) {
   const { spec } = engine.model
   const kept = new Map<Segment, Map<string, Feed>>()
@@ -97,8 +95,7 @@ export function createBackwardPlan(
 
   const saving: Saving = {
     variant(segment) {
-      // Experts see the tokens of all items in one list, from which one item's cannot be cut: recomputed.
-      if (left <= 0 || (only !== undefined && layerOf(spec, segment)?.experts)) return null
+      if (left <= 0) return null
       const { path, saved } = planOf(segment)
       return {
         key: `saving ${saved.length}`,
@@ -108,14 +105,8 @@ export function createBackwardPlan(
       }
     },
     take(segment, outputs) {
-      const { axes } = planOf(segment).both
-      const ofItem = (id: string, tensor: FetchedTensor) =>
-        only === undefined || axes.get(id)?.[0] !== 'batch' ? tensor : itemView(tensor, only)
-      const feeds = planOf(segment).saved.map((id) => {
-        const name = savedName(id)
-        return [name, ofItem(id, outputs.get(name)!)] as const
-      })
-      const bytes = feeds.reduce((sum, [name]) => sum + outputs.get(name)!.data.byteLength, 0)
+      const feeds = [...outputs].filter(([name]) => name.startsWith('save.'))
+      const bytes = feeds.reduce((sum, [, tensor]) => sum + tensor.data.byteLength, 0)
       left -= bytes
       if (left >= 0) kept.set(segment, new Map(feeds))
     },

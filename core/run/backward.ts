@@ -8,7 +8,7 @@ import { MEMORY } from '../graph/cross-attention.ts'
 import { matchHooks, UNEMBED_OUT } from '../graph/hook-names.ts'
 import type { Tensor } from '../graph/tensor.ts'
 import { createBackwardPlan } from './backward-plan.ts'
-import { type Dense, itemView } from './dense.ts'
+import type { Dense } from './dense.ts'
 import type { ResolvedEdit } from './edits.ts'
 import type { Engine } from './engine.ts'
 import type { MetricRows, ResolvedMetric } from './metrics.ts'
@@ -35,11 +35,6 @@ export interface GradientRequest {
   readonly base?: MetricRows | null
   /** A layer whose block passes no gradient but its residual's (GradDrop); its hooks get 0. */
   readonly drop?: number
-  /**
-   * Goes back for this item alone; the others of the batch, of the same length, only run forwards beside it. Gradients
-   * are [1, …] then. For a decoder without an encoder before it.
-   */
-  readonly only?: number
   readonly signal?: AbortSignal
   readonly onGradient?: (hook: string, tensor: Tensor) => void | Promise<void>
 }
@@ -49,8 +44,6 @@ export interface Gradients {
   /** By hook name; hooks that the metric does not depend on are 0. */
   readonly grads: ReadonlyMap<string, Tensor>
   readonly captures: ReadonlyMap<string, Tensor>
-  /** The last state of every item. */
-  readonly last: State
 }
 
 /** Gradients of a metric of one batch. Throws what a run throws. */
@@ -70,7 +63,8 @@ export async function backward(
   const ids = rightPad(batch.main)
   const rows = ids[0]!.length
   const lengths = batch.main.map((row) => row.length)
-  const plan = createBackwardPlan(engine, wanted, edits, request.saveBudget ?? 1e9, request.only)
+  const lengthsOf = lengthsBySequence(lengths, sourceLengthsOf(engine, batch))
+  const plan = createBackwardPlan(engine, wanted, edits, request.saveBudget ?? 1e9)
   const captures = new Map<string, Tensor>()
   const common = { ids, lengths, start: 0, total: rows, tokenTypes: request.tokenTypes }
   const { state, borders, source, encoderBorders } = await runPass(engine, {
@@ -86,26 +80,15 @@ export async function backward(
     },
   })
 
-  const back = request.only === undefined ? null : request.only
-  const own = (values: State): State =>
-    back === null ? values : new Map([...values].map(([part, value]) => [part, itemView(value, back)]))
-  const going = back === null ? common : { ...common, ids: [ids[back]!], lengths: [lengths[back]!] }
-  const memory = source && (back === null ? source.memory : itemView(source.memory, back))
-  const read = source && back !== null ? { ...source, lengths: [source.lengths[back]!] } : source
-  const lengthsOf = lengthsBySequence(
-    going.lengths,
-    back === null ? sourceLengthsOf(engine, batch) : read?.lengths,
-  )
   const grads = new Map<string, Tensor>()
   const keep = async (hook: HookInfo, dense: Dense) => {
     const tensor = cleared({ ...dense, axes: hook.axes }, hook, lengthsOf)
     if (request.onGradient) await request.onGradient(hook.name, tensor)
     else grads.set(hook.name, tensor)
   }
-  const seen = back === null ? request : { ...request, metric: { ...request.metric, item: 0 } }
-  const end = await unembedBackward(engine, own(state), seen, edits, wanted, keep)
+  const end = await unembedBackward(engine, state, request, edits, wanted, keep)
   const stage = lastStage(engine.model)
-  const main = { stage, feeds: createPassFeeds(engine, { ...going, source: read }), rows, memory }
+  const main = { stage, feeds: createPassFeeds(engine, { ...common, source }), rows, memory: source?.memory }
   let upstream: Map<string, Dense> = end.upstream
   let toMemory: Dense | null = null // ∂metric/∂memory, summed over the decoder's blocks
   for (let layer = stage.stack.layers.length - 1; layer >= 0; layer--) {
@@ -114,7 +97,7 @@ export async function backward(
       await plan.skip(main, layer, upstream, keep)
       continue
     }
-    upstream = await plan.block(main, layer, own(borders[layer]!), upstream, keep)
+    upstream = await plan.block(main, layer, borders[layer] as State, upstream, keep)
     toMemory = sum(toMemory, upstream.get(MEMORY))
     upstream.delete(MEMORY)
   }
@@ -133,7 +116,7 @@ export async function backward(
     }
     await plan.embedding(side, upstream, keep)
   }
-  return { value: end.value, grads, captures, last: state }
+  return { value: end.value, grads, captures }
 }
 
 // --- Internal helpers ---

@@ -52,16 +52,6 @@ export function slice<D extends Float32Array | Uint8Array>(
   return { data, shape: dense.shape.map((n, i) => (i === axis ? rows : n)) }
 }
 
-/** One item of a batch, not copied; the array itself where all items share it. */
-export function itemView<D extends Float32Array | Uint8Array | BigInt64Array>(
-  { data, shape }: { readonly data: D; readonly shape: readonly number[] },
-  item: number,
-): { data: D; shape: readonly number[] } {
-  if (shape[0] === 1) return { data, shape }
-  const size = data.length / shape[0]!
-  return { data: data.subarray(item * size, (item + 1) * size) as D, shape: [1, ...shape.slice(1)] }
-}
-
 /** Row-major strides, 0 along axes of size 1, so that an index walks a broadcast array. */
 export function broadcastStrides(shape: readonly number[]): number[] {
   const strides = new Array<number>(shape.length)
