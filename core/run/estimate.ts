@@ -31,7 +31,9 @@ export async function estimateRun(
 ): Promise<RunEstimate> {
   const { layers } = decoderOf(model.spec)
   const { dModel, dVocab } = model.spec
-  const { scoreBudget } = model.engine()
+  // A graph made by others runs whole: its scores are not chunked, and what is kept comes out at its end.
+  const oneGraph = model.spec.family === 'onnx'
+  const scoreBudget = oneGraph ? Number.POSITIVE_INFINITY : model.engine().scoreBudget
   const heads = Math.max(...layers.map((layer) => layer.nHeads))
   const scores = 4 * heads * tokens * tokens
   const chunk = Math.min(scores, scoreBudget)
@@ -39,7 +41,7 @@ export async function estimateRun(
   const keyValues = 8 * tokens * layers[0]!.nKvHeads * layers[0]!.dHead
   const bias = 2 * tokens * tokens
   // Scores, masked scores and weights inside the runtime; copies outside until they are collected.
-  const whole = patterns === 'full' ? 2 * scores : 0
+  const whole = patterns === 'full' ? 2 * scores * (oneGraph ? layers.length : 1) : 0
   const logits = Math.min(4 * tokens * dVocab, 64 * 1024 * 1024)
   const memoryBytes =
     OVERHEAD + 4 * tokens * (4 * dModel + 2 * widest) + 2 * keyValues + 10 * chunk + bias + whole + logits

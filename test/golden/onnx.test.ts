@@ -18,6 +18,7 @@ import {
   openOnnx,
   scanHeads,
 } from '../../core/index.ts'
+import { estimateRun } from '../../core/run/estimate.ts'
 import { FIXTURES, relativeError } from '../support/golden.ts'
 
 const FOLDER = join(FIXTURES, 'onnx')
@@ -242,6 +243,16 @@ describe.each([
     ).toBe('eos')
     await expect(model.generate(IDS, { max: 0 })).rejects.toThrow('max must be')
   })
+})
+
+test('a long prompt is estimated as one graph, without chunks', async () => {
+  const model = await openModel(join(FOLDER, 'llama-past.onnx'))
+  const short = await estimateRun(model, 64, 'full')
+  const long = await estimateRun(model, 2048, 'full')
+  const scores = 4 * 4 * 2048 * 2048
+  expect(long.memoryBytes - short.memoryBytes).toBeGreaterThan(2 * 2 * scores)
+  expect(long.seconds).toBeGreaterThan(0)
+  await model.close()
 })
 
 test('a text that outgrows the graph keeps what was made', async () => {

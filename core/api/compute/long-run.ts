@@ -30,8 +30,9 @@ export async function planLongRun(
   file: string | null,
 ): Promise<LongRunPlan> {
   const longest = Math.max(...lengths)
-  const causal = decoderOf(model.spec).causal && !model.spec.encoderDecoder
-  const patterns = asked ?? (longest > WHOLE && causal ? 'summary' : 'full')
+  const { encoderDecoder, family } = model.spec
+  const summarised = decoderOf(model.spec).causal && !encoderDecoder && family !== 'onnx'
+  const patterns = asked ?? (longest > WHOLE && summarised ? 'summary' : 'full')
   if (longest < ESTIMATED) return { patterns, estimate: null }
   const estimate = await estimateRun(model, longest, patterns)
   refuseUnlessFits(estimate, file === null ? null : dirname(file))
