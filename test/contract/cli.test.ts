@@ -481,6 +481,13 @@ describe('sql', () => {
     const { columns, rows, truncated } = await json('sql', store, 'values (1), (2), (3)', '--limit', '2')
     expect({ columns, rows, truncated }).toMatchObject({ rows: [[1], [2]], truncated: true })
   })
+
+  it('ends a query that would not end', async () => {
+    const endless = 'with recursive c(x) as (select 1 union all select x + 1 from c) select count(*) from c'
+    const store = join(folder, 'scans.db')
+    refused(await headscope('sql', store, endless, '--seconds', '0.5'), 1, /ended after 0.5 s; ask for less/)
+    refused(await headscope('sql', store, 'select 1', '--seconds', '0'), 2, /--seconds is 0/)
+  })
 })
 
 it('bench gives ratios', async () => {

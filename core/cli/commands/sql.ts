@@ -2,6 +2,9 @@
 import { command, UsageError } from '../command.ts'
 import { printable, table } from '../table.ts'
 
+/** Long enough for a walk over the patterns of a large workspace. */
+const SECONDS = 120
+
 export const sql = command({
   name: 'sql',
   usage: 'STORE "select …" [options]',
@@ -14,21 +17,23 @@ export const sql = command({
   ],
   options: {
     limit: { type: 'whole', value: 'N', help: 'at most so many rows (default: all)' },
+    seconds: { type: 'number', value: 'N', help: 'a query that takes longer is ended (default 120)' },
   },
   takes: [2, 2],
-  abrupt: true,
-  async run({ values, positionals, out }) {
+  async run({ values, positionals, out, signal }) {
     const [file, question] = positionals as [string, string]
-    const { limit = Number.POSITIVE_INFINITY } = values
+    const { limit = Number.MAX_SAFE_INTEGER, seconds = SECONDS } = values
     if (limit < 1) throw new UsageError(`--limit is ${limit}, but must be 1 or more`)
-    const [{ storePath }, { openForQueries, readRows }] = await Promise.all([
+    if (!(seconds > 0 && seconds <= 86_400))
+      throw new UsageError(`--seconds is ${seconds}, but must be above 0 and at most 86400`)
+    const [{ storePath }, { closeQueries, query }] = await Promise.all([
       import('../store.ts'),
-      import('../../store/read-only-sql.ts'),
+      import('../../store/sql.ts'),
     ])
     const path = storePath({ store: file === '-' ? undefined : file, 'no-store': false })!
-    const { db, close } = openForQueries(path)
     try {
-      const { columns, rows, truncated } = readRows(db, question, limit)
+      const options = { limit, timeoutMs: seconds * 1000, signal }
+      const { columns, rows, truncated } = await query(path, question, options)
       if (out.json) {
         out.document({ columns, rows, ...(truncated ? { truncated } : {}), warnings: [] })
         return 0
@@ -43,7 +48,7 @@ export const sql = command({
       out.line(out.style.dim(truncated ? `${count}, and more` : count))
       return 0
     } finally {
-      close()
+      closeQueries()
     }
   },
 })
