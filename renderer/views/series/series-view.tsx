@@ -65,6 +65,7 @@ function Series({
 }) {
   const score = useSelection((s) => s.score)
   const [axis, setAxis] = useTool<'log' | 'linear'>('axis', 'log')
+  const [wanted, setWanted] = useTool<'four' | 'all'>('series-scores', 'four')
   const run = useRun().data
   const scans = useQueries({
     queries: members.map(({ path }) => ({ queryKey: ['scan', path], queryFn: () => api.scan(path) })),
@@ -83,14 +84,21 @@ function Series({
   )
   const broken = new Set(scans.broken.map((one) => one.at))
   const unlike = unlikeOf(steps)
-  const missing = [...steps.filter((s) => !s.scan && !broken.has(s.at)), ...unlike]
+  const few = wanted === 'all' ? steps.filter((s) => s.scan && !hasAll(s)) : []
+  const lacks = new Set([...steps.filter((s) => !s.scan), ...unlike, ...few].map((s) => s.at))
+  const missing = steps.filter((s) => lacks.has(s.at) && !broken.has(s.at))
   const work = useShown('series', null)
   const running = work?.state === 'running'
   const scanAll = () =>
-    void startWork('series', { model: model.path }, `Scoring the steps of ${model.name}`, (cells) => {
-      for (const { path } of cells as readonly { path: string }[])
-        void queryClient.invalidateQueries({ queryKey: ['scan', path] })
-    })
+    void startWork(
+      'series',
+      { model: model.path, ...(wanted === 'all' ? { scores: ['all'] } : {}) },
+      `Scoring the steps of ${model.name}`,
+      (cells) => {
+        for (const { path } of cells as readonly { path: string }[])
+          void queryClient.invalidateQueries({ queryKey: ['scan', path] })
+      },
+    )
   const curves = useMemo(() => curvesOf(steps, score), [steps, score])
   const scored = useMemo(() => scoredOf(steps), [steps])
   const passed = useMemo(() => onsetOf(scored, score, THRESHOLD), [scored, score])
@@ -102,7 +110,8 @@ function Series({
     () => (earliest >= 0 && latest > earliest ? ([earliest, latest] as const) : null),
     [earliest, latest],
   )
-  const names = Object.keys(steps.find((s) => s.scan)?.scan?.heads[0]?.scores ?? { [score]: null })
+  // A score is drawn where a step has it; the others are gaps.
+  const names = [...new Set([...steps.flatMap((s) => Object.keys(s.scan?.heads[0]?.scores ?? {})), score])]
   const member = steps.findIndex((s) => s.path === model.path)
   const at = member < 0 ? steps.length - 1 : member // the series' own folder holds its last step
   const move = useMutation({
@@ -171,6 +180,17 @@ function Series({
           ]}
           onChange={setAxis}
         />
+        <label
+          className="field"
+          title="All scores of the engine: weights, copying, entropy and more; takes longer"
+        >
+          <input
+            type="checkbox"
+            checked={wanted === 'all'}
+            onChange={(event) => setWanted(event.target.checked ? 'all' : 'four')}
+          />
+          every score
+        </label>
         <StepSlider steps={steps} at={at} onMove={(i) => move.mutateAsync(i)} />
         {(missing.length > 0 || running) && !reading && (
           <button
@@ -178,7 +198,9 @@ function Series({
             className="button small primary"
             onClick={() => (running ? cancelWork('series') : scanAll())}
           >
-            {running ? 'Cancel' : `Score ${missing.length} of ${steps.length} steps`}
+            {running
+              ? 'Cancel'
+              : `Score ${missing.length} of ${steps.length} steps${wanted === 'all' ? ' with every score' : ''}`}
           </button>
         )}
         {(work?.problem ?? move.error) && (
@@ -243,4 +265,9 @@ function Series({
       </div>
     </div>
   )
+}
+
+/** A scan of every score holds one that the four defaults do not have. */
+function hasAll({ scan }: Step): boolean {
+  return scan?.heads[0]?.scores.copying !== undefined
 }
