@@ -1,10 +1,12 @@
 /** Where every head's tile stands. In: the model's size or groups of heads, the pitch of tiles. Out: places in pixels. Pure. */
 import type { HeadScores } from '../../../core/analysis/types.ts'
+import type { Thumbnails } from '../../api/client.ts'
 import { CLASS_FROM, classOf, rankHeads, scoreLabel } from '../../state/rank.ts'
 import { type HeadId, headName } from '../../state/selection.ts'
 import { range } from '../../ui/range.ts'
+import { alikeGroups } from './alike.ts'
 
-export type Order = 'layers' | 'score' | 'class' | 'pinned'
+export type Order = 'layers' | 'score' | 'class' | 'pinned' | 'alike'
 
 export interface Placed extends HeadId {
   readonly x: number
@@ -65,6 +67,7 @@ export function groupsOf(
   heads: readonly HeadScores[],
   score: string,
   pinned: readonly string[],
+  thumbnails: Thumbnails | null = null,
 ): Group[] {
   const ranked = rankHeads(heads, score)
   if (order === 'pinned') {
@@ -74,6 +77,7 @@ export function groupsOf(
       { title: 'others', heads: ranked.filter((h) => !on.has(headName(h))) },
     ]
   }
+  if (order === 'alike' && thumbnails) return alikeGroups(thumbnails, ranked)
   if (order !== 'class') return [{ title: `by ${scoreLabel(score)}`, heads: ranked }]
   const classes = new Map<string, HeadScores[]>()
   for (const name of Object.keys(heads[0]?.scores ?? {})) classes.set(name, [])

@@ -65,12 +65,13 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
   const { matches } = filter
   const care = useCare()
   const cares = care?.on ? care.heads : null
+  const looks = order === 'alike' ? (thumbnails.data ?? null) : null
   const arrangement = useMemo(
     () =>
       order === 'layers' || !heads
         ? byLayers(model.spec, pitch)
-        : byGroups(order, groupsOf(order, heads.filter(matches), score, pinned), pitch, room),
-    [order, heads, matches, score, pinned, pitch, room, model.spec],
+        : byGroups(order, groupsOf(order, heads.filter(matches), score, pinned, looks), pitch, room),
+    [order, heads, matches, score, pinned, looks, pitch, room, model.spec],
   )
   const tiles = wanted === 'auto' ? (pitch >= 28 ? 'patterns' : 'scores') : wanted
   const selected = useSelection((s) => s.head)
@@ -107,7 +108,9 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
               spec: model.spec,
               order,
               groups:
-                heads && order !== 'layers' ? groupsOf(order, heads.filter(matches), score, pinned) : null,
+                heads && order !== 'layers'
+                  ? groupsOf(order, heads.filter(matches), score, pinned, looks)
+                  : null,
               heads,
               thumbnails: pictures ? thumbnails.data! : null,
               score,
@@ -290,6 +293,7 @@ const ORDERS: readonly { readonly value: Order; readonly label: string }[] = [
   { value: 'score', label: 'score' },
   { value: 'class', label: 'class' },
   { value: 'pinned', label: 'pinned first' },
+  { value: 'alike', label: 'alike patterns' },
 ]
 
 function Unscored({ model, waiting }: { model: OpenedModel; waiting: boolean }) {

@@ -50,7 +50,10 @@ export function Prediction({
 
   return (
     <section className="prediction" aria-label="Prediction">
-      <h3 className="pane-title">
+      <h3
+        className="pane-title"
+        title={`Softmax of the logits after this position: run ${run.id} of ${model.name}${model.contentHash ? ` (${model.contentHash.slice(0, 12)})` : ''}, n = 1 prompt of ${run.views.length} tokens, float32 on ${run.provenance.device}`}
+      >
         After {pos} <q className="token-text">{run.views[pos]?.text}</q>
         {next && (
           <span title="The token that really follows">

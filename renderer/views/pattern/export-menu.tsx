@@ -66,7 +66,7 @@ function figureOf({ current, pair, unit, compare, form, display }: Props): Figur
       return form === 'matrix' ? beside(drawn) : stacked(drawn.map((one) => beside([one])))
     },
     table: () => {
-      const names = sides.length === 1 ? ['weight'] : sides.map(({ label }) => label)
+      const names = sides.length === 1 ? [unit.label] : sides.map(({ label }) => label)
       const same = sides.filter((side) => side.pattern.size === sides[0]!.pattern.size)
       return patternTable(
         same.map(({ pattern }, i) => ({ name: names[i]!, pattern })),

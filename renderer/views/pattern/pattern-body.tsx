@@ -9,6 +9,7 @@ import { FIT, gutter, type View } from '../../charts/labels.ts'
 import { PatternChart } from '../../charts/pattern-chart.tsx'
 import type { Display } from '../../charts/pattern-pixels.ts'
 import { differenceReading, type Reading, weightReading } from '../../charts/reading.ts'
+import { describeEdit } from '../../state/edits.ts'
 import { type Compare, type Form, headName } from '../../state/selection.ts'
 import { Waiting } from '../../ui/notice.tsx'
 import { ArcsForm } from './arcs-form.tsx'
@@ -106,6 +107,7 @@ export function PatternBody({ current, pair, unit, compare, form, display, compa
                 onView={setView}
                 brief={i > 0}
                 unit={unitName}
+                definition={`${unit.definition}\n${comesFrom(i === 0 ? pair.before : pair.after!)}`}
               />
             </figure>
           ))}
@@ -149,6 +151,7 @@ export function PatternBody({ current, pair, unit, compare, form, display, compa
             onView={setView}
             brief={false}
             unit={unitName}
+            definition={`${unit.definition}\n${comesFrom(compare === 'before' && pair ? pair.before : (pair?.after ?? current))}`}
           />
         )}
       </div>
@@ -178,9 +181,21 @@ interface PictureProps {
   readonly onView: (change: (view: View) => View) => void
   readonly brief: boolean
   readonly unit: string
+  readonly definition: string
 }
 
-function Picture({ shown, form, display, labels, queryLabels, view, onView, brief, unit }: PictureProps) {
+function Picture({
+  shown,
+  form,
+  display,
+  labels,
+  queryLabels,
+  view,
+  onView,
+  brief,
+  unit,
+  definition,
+}: PictureProps) {
   const { name, title, pattern, against, tokens, reading } = shown
   if (form === 'arcs') return <ArcsForm reading={reading} tokens={tokens} />
   if (form === 'text')
@@ -199,7 +214,15 @@ function Picture({ shown, form, display, labels, queryLabels, view, onView, brie
       view={view}
       onView={onView}
     >
-      <ReadOut reading={reading} tokens={tokens} unit={unit} brief={brief} />
+      <ReadOut reading={reading} tokens={tokens} unit={unit} definition={definition} brief={brief} />
     </PatternChart>
   )
+}
+
+/** The run behind a number, its checkpoint and what was changed in it. */
+function comesFrom({ run }: Side): string {
+  const { contentHash, device, edits } = run.provenance
+  const checkpoint = `${run.modelName}${contentHash ? ` (${contentHash.slice(0, 12)})` : ''}`
+  const changed = edits.length > 0 ? `, with ${edits.map(describeEdit).join('; ')}` : ''
+  return `run ${run.id} of ${checkpoint}, n = 1 prompt of ${run.views.length} tokens, float32 on ${device}${changed}`
 }

@@ -9,11 +9,13 @@ interface Props {
   readonly tokens: readonly TokenView[]
   /** What the number is, where it is no weight. */
   readonly unit?: string
+  /** What it means and where it comes from: said on hover. */
+  readonly definition?: string
   /** Only the number: beside a chart that says the rest. */
   readonly brief?: boolean
 }
 
-export function ReadOut({ reading, tokens, unit = '', brief = false }: Props) {
+export function ReadOut({ reading, tokens, unit = '', definition = '', brief = false }: Props) {
   const over = useHover()
   const lockedQuery = useSelection((s) => s.query)
   const lockedKey = useSelection((s) => s.key)
@@ -32,12 +34,12 @@ export function ReadOut({ reading, tokens, unit = '', brief = false }: Props) {
   const shown = value === null ? 'not shown' : reading.signed ? signedWeight(value) : preciseWeight(value)
   if (brief)
     return (
-      <output className="read-out">
+      <output className="read-out" title={definition}>
         <strong>{shown}</strong>
       </output>
     )
   return (
-    <output className="read-out">
+    <output className="read-out" title={definition}>
       query {query} <q>{tokens[query]?.text}</q> → key {key} <q>{tokens[key]?.text}</q>{' '}
       <strong>{shown}</strong>
       {unit && <span className="muted"> {unit}</span>}

@@ -55,7 +55,8 @@ export function useDerived(side: Side | null, bos: BosMode, whole: boolean): Der
   const wanted = weighting !== 'weight' && side !== null
   const layer = side?.head.layer ?? 0
   const norms = useQuery({
-    queryKey: ['value-norms', side?.run.id ?? null, layer, weighting],
+    // One key while nothing is asked: a walk over heads then makes no entries.
+    queryKey: wanted ? ['value-norms', side.run.id, layer, weighting] : ['value-norms'],
     queryFn: ({ signal }) =>
       api.valueNorms(side!.run.id, layer, weighting as ValueNormsReply['kind'], signal),
     enabled: wanted,
