@@ -48,9 +48,7 @@ export function barsBody(series: readonly string[], rows: readonly BarRow[], mos
           `<path d="M ${round(x(i, low))} ${middle - 3} v 6 m 0 -3 H ${round(x(i, high))} m 0 -3 v 6" stroke="${INK}" stroke-width="1" fill="none"/>`,
         )
       }
-      parts.push(
-        textAt(end + 6, y + 9, value === null ? '–' : value.toPrecision(3).replace('-', '−'), { size: 10 }),
-      )
+      parts.push(textAt(end + 6, y + 9, value === null ? '–' : digits(value), { size: 10 }))
     })
   })
   const bottom = 22 + shown.length * LINE_HEIGHT + 12
@@ -67,6 +65,12 @@ export function barsBody(series: readonly string[], rows: readonly BarRow[], mos
       textAt(NAME, bottom + 14, `the first ${MOST} of ${rows.length}`, { fill: PALE, sans: true, size: 9.5 }),
     )
   return { width: NAME + series.length * group, height: bottom + 18, markup: parts.join('\n') }
+}
+
+/** Three digits; small numbers with their power of ten. */
+function digits(value: number): string {
+  const text = value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential(1) : value.toPrecision(3)
+  return text.replaceAll('-', '−')
 }
 
 function short(value: number): string {

@@ -14,8 +14,8 @@ export interface EffectPicture {
   /** Largest magnitude: the two ends of the colours. */
   readonly most: number
   readonly columnLabel: (column: number) => string
-  /** What a row is, in one letter before its number. */
-  readonly row?: string
+  /** What a blank cell is; default: not computed. */
+  readonly blank?: string
 }
 
 const LEFT = 40
@@ -26,7 +26,7 @@ export function effectBody({
   value,
   most,
   columnLabel,
-  row = 'L',
+  blank = 'not computed',
 }: EffectPicture): FigureBody {
   const cell = Math.max(7, Math.min(columns <= 16 ? 40 : 26, 900 / columns))
   const [width, height] = [columns * cell, layers * cell]
@@ -36,13 +36,13 @@ export function effectBody({
   const parts: string[] = [rectAt(LEFT, top, width, height, BLANK, { stroke: LINE })]
   for (let layer = 0; layer < layers; layer++) {
     const y = top + (layers - 1 - layer) * cell
-    parts.push(textAt(LEFT - 6, y + cell / 2, `${row}${layer}`, { anchor: 'end', middle: true, size }))
+    parts.push(textAt(LEFT - 6, y + cell / 2, `L${layer}`, { anchor: 'end', middle: true, size }))
     for (let column = 0; column < columns; column++) {
       const shown = value(layer, column)
       if (shown === undefined) continue
       const x = LEFT + column * cell
       const t = shown === null || most === 0 ? 0 : shown / most
-      const title = `${row}${layer} ${names[column]}: ${shown ?? 'undefined'}`
+      const title = `L${layer} ${names[column]}: ${shown ?? 'undefined'}`
       parts.push(rectAt(x, y, cell, cell, shown === null ? UNDEFINED : signedColor('light', t), { title }))
       if (cell >= 34)
         parts.push(
@@ -62,7 +62,7 @@ export function effectBody({
   const legendAt = top + height + 12
   parts.push(
     signedLegend(LEFT, legendAt, most),
-    textAt(LEFT + 240, legendAt + 9, '∅ grey: undefined, blank: not computed', {
+    textAt(LEFT + 240, legendAt + 9, `∅ grey: undefined, blank: ${blank}`, {
       fill: PALE,
       sans: true,
       size: 9.5,

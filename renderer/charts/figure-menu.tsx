@@ -38,8 +38,10 @@ export function FigureMenu({ figure, name = 'this figure', compact = false }: Pr
       () => setSaid({ text: done, bad: false }),
       (error: Error) => setSaid({ text: error.message, bad: true }),
     )
-  const draw = (of: Figure): Promise<DrawnFigure> =>
-    drawFigure(of, of.source ?? sourceOf(model ?? null, of.ofModel ? null : (run ?? null)), version ?? '')
+  const draw = async (of: Figure): Promise<DrawnFigure> => {
+    const own = typeof of.source === 'function' ? await of.source() : of.source
+    return drawFigure(of, own ?? sourceOf(model ?? null, of.ofModel ? null : (run ?? null)), version ?? '')
+  }
   const copy = (what: keyof Reproduced) => async () => {
     const asked = figure().reproduce
     if (asked === null)

@@ -1,6 +1,7 @@
-/** Where a figure of the selection comes from. In: the open checkpoint, the shown run. Out: a Source. Pure. */
+/** Where a figure of the selection comes from. In: the open checkpoint, the shown run. Out: a Source. */
 import type { ScanSettings } from '../../core/analysis/types.ts'
 import type { OpenedModel, RunDetail } from '../../core/api/contract.ts'
+import { api } from '../api/client.ts'
 import { describeEdit } from '../state/edits.ts'
 import type { Source } from './figure.ts'
 
@@ -26,4 +27,23 @@ export function sourceOf(
 /** How scores on random tokens were made, in one line. */
 export function scanLine({ batch, length, seed }: ScanSettings): string {
   return `n = ${batch} sequences of ${length} random tokens, each twice; ${seed === null ? 'the sequences were given' : `seed ${seed}`}`
+}
+
+const TRIES = 20
+const PAUSE_MS = 300
+
+/** Checkpoints with the hashes of their weights. They are opened when they are not; a hash is waited for for some seconds. */
+export async function checkpointsOf(
+  models: readonly { readonly name: string; readonly path: string }[],
+): Promise<Source['checkpoints']> {
+  return Promise.all(
+    models.map(async ({ name, path }) => {
+      let hash = (await api.openModel(path)).contentHash
+      for (let i = 0; i < TRIES && hash === null; i++) {
+        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+        hash = (await api.model(path)).contentHash
+      }
+      return { name, hash }
+    }),
+  )
 }

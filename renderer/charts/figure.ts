@@ -19,7 +19,7 @@ export interface Figure {
   /** Of the weights, of random tokens or of other texts: the selected run says nothing about it. */
   readonly ofModel?: boolean
   /** Where it comes from, where that is not the selected checkpoint and run. */
-  readonly source?: Source
+  readonly source?: Source | (() => Promise<Source>)
   /** What gives the same numbers outside the app; null: nothing does. */
   readonly reproduce: ReproduceRequest | null
 }

@@ -194,7 +194,7 @@ function Machine({ model, run, head, place, bench, changed, late, edit, problem,
                   : 'Click a number of any step and type another, move the temperature, drop the mask or √d_k: what every later step and the model then say stands here.'}
               </p>
             ))}
-          {panel === 'sources' && <Sources bench={bench} answer={answer} />}
+          {panel === 'sources' && <Sources bench={bench} place={place} answer={answer} />}
           {panel === 'sharpness' && <Sharpness bench={bench} />}
           {panel === 'reach' && <Reach bench={bench} place={place} />}
           {panel === 'gradients' && <Gradients model={model} run={run} head={head} bench={bench} />}

@@ -7,6 +7,9 @@ import { useState } from 'react'
 import type { BenchReply, OpenedModel, RunDetail } from '../../../core/api/contract.ts'
 import type { Metric } from '../../../core/intervene/types.ts'
 import { api } from '../../api/client.ts'
+import { barsBody } from '../../charts/bars-figure.ts'
+import type { Figure } from '../../charts/figure.ts'
+import { FigureMenu } from '../../charts/figure-menu.tsx'
 import { preciseWeight, signedWeight } from '../../state/format.ts'
 import { metricText } from '../../state/metric.ts'
 import { promptOf } from '../../state/prompt-of.ts'
@@ -47,6 +50,29 @@ export function Gradients({ model, run, head, bench }: Props) {
   const most = Math.max(1e-30, ...betas.map(({ beta }) => Math.abs(beta)))
   const sum = betas.reduce((total, { beta }) => total + beta, 0)
   const name = (id: number) => likely.find((token) => token.id === id)?.text ?? `#${id}`
+  const figure = (): Figure => {
+    const sorted = [...betas].sort((a, b) => Math.abs(b.beta) - Math.abs(a.beta))
+    const text = (i: number) => tokens[i]?.text ?? ''
+    return {
+      title: `routing gradients of query ${query} in L${head.layer}H${head.head}`,
+      note: 'β_j = ∂L/∂s_j of each key of the row; a step down the gradient of L raises s_j where β_j is below 0 (red).',
+      facts: [
+        metric ? `L: ${metricText(metric, name)} = ${reply?.value.toPrecision(5)}` : '',
+        `query ${query} ‘${text(query)}’; Σ_j β_j = ${sum.toExponential(1)}`,
+      ],
+      body: () =>
+        barsBody(
+          ['β_j'],
+          sorted.map((one) => ({ name: `${text(one.key)} ${one.key}`, values: [{ value: one.beta }] })),
+          most,
+        ),
+      table: () => ({
+        columns: ['key', 'token', 'beta'],
+        rows: betas.map((one) => [one.key, text(one.key), one.beta]),
+      }),
+      reproduce: { kind: 'bench', request: { model: model.path, prompt, ...head } },
+    }
+  }
   return (
     <section aria-label="Routing gradients">
       <div className="bench-fields">
@@ -63,6 +89,7 @@ export function Gradients({ model, run, head, bench }: Props) {
           <h3 className="pane-title">
             β_j = ∂L/∂s_j of query {query}
             <span title={metricText(metric, name)}>L = {preciseWeight(reply.value)}</span>
+            <FigureMenu figure={figure} name="the routing gradients" />
           </h3>
           <ol>
             {[...betas]

@@ -1,6 +1,10 @@
 /** What each source token writes into the chosen query through this head: α_j v_j W_O by norm, cosine and logit effect. */
 import { useState } from 'react'
-import type { BenchReply } from '../../../core/api/contract.ts'
+import type { BenchReply, HeadInput } from '../../../core/api/contract.ts'
+import { barsBody } from '../../charts/bars-figure.ts'
+import type { Figure } from '../../charts/figure.ts'
+import { FigureMenu } from '../../charts/figure-menu.tsx'
+import { beside } from '../../charts/svg.ts'
 import { preciseWeight, signedWeight } from '../../state/format.ts'
 import { select, setHover } from '../../state/store.ts'
 import { Segmented } from '../../ui/segmented.tsx'
@@ -9,23 +13,58 @@ type By = 'norm' | 'alpha' | 'cosine' | 'logit'
 
 interface Props {
   readonly bench: BenchReply
+  /** The head, as a request. */
+  readonly place: HeadInput
   /** The token whose logit is looked at. */
   readonly answer: string | null
 }
 
 const SHOWN = 40
 
-export function Sources({ bench, answer }: Props) {
+export function Sources({ bench, place, answer }: Props) {
   const [by, setBy] = useState<By>('norm')
   const { query } = bench
   const seen = bench.sources.filter(({ source }) => bench.reach.some(({ key }) => key === source))
   const size = (source: (typeof seen)[number]) => Math.abs(source[by] ?? 0)
   const ranked = [...seen].sort((a, b) => size(b) - size(a)).slice(0, SHOWN)
   const most = Math.max(1e-12, ...seen.map(({ norm }) => norm))
+  const token = (i: number) => bench.tokens[i]?.text ?? ''
+  const figure = (): Figure => ({
+    title: `what each source writes into query ${query} through L${place.layer}H${place.head}`,
+    note: `α_j v_j W_O by source token, ranked by ${by}: its weight α, its norm${answer === null ? '' : `, and what it adds to the logit of ‘${answer}’`}. Each column has its own full bar.`,
+    facts: [`query ${query} ‘${token(query)}’`],
+    body: () =>
+      beside(
+        (['alpha', 'norm', ...(answer === null ? [] : (['logit'] as const))] as const).map((column) => ({
+          title: '',
+          body: barsBody(
+            [{ alpha: 'α', norm: 'norm', logit: `logit of ‘${answer}’` }[column]],
+            ranked.map((one) => ({
+              name: `${token(one.source)} ${one.source}`,
+              values: [{ value: one[column] ?? null }],
+            })),
+            Math.max(1e-12, ...ranked.map((one) => Math.abs(one[column] ?? 0))),
+          ),
+        })),
+      ),
+    table: () => ({
+      columns: ['source', 'token', 'alpha', 'norm', 'cosine', 'logit'],
+      rows: seen.map((one) => [
+        one.source,
+        token(one.source),
+        one.alpha,
+        one.norm,
+        one.cosine ?? null,
+        one.logit ?? null,
+      ]),
+    }),
+    reproduce: { kind: 'bench', request: place },
+  })
   return (
     <section aria-label="Source contributions">
       <h3 className="pane-title">
         α_j v_j W_O into {query} <q>{bench.tokens[query]?.text}</q>
+        <FigureMenu figure={figure} name="the sources" />
       </h3>
       <Segmented
         label="Ranked by"

@@ -15,7 +15,7 @@ const MOST = 300
 interface Props {
   readonly reply: CompareReply
   readonly request: CompareRequest
-  readonly source: Source
+  readonly source: () => Promise<Source>
 }
 
 export function ChangeList({ reply, request, source }: Props) {

@@ -1,12 +1,11 @@
 /** A comparison: what it says in one line, the texts with their KL, the selected head's difference, and ranked heads. */
-import { useQueries } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { CompareReply, CompareRequest } from '../../../core/api/contract.ts'
-import { api } from '../../api/client.ts'
 import { useAbout } from '../../api/queries.ts'
 import { barsBody } from '../../charts/bars-figure.ts'
 import type { Figure, Source } from '../../charts/figure.ts'
 import { FigureMenu } from '../../charts/figure-menu.tsx'
+import { checkpointsOf } from '../../charts/figure-source.ts'
 import { preciseWeight } from '../../state/format.ts'
 import { type HeadId, headName } from '../../state/selection.ts'
 import { select, useSelection } from '../../state/store.ts'
@@ -37,18 +36,25 @@ export function CompareResult({ reply, request }: Props) {
   const here = prediction.prompts[text]
   const most = Math.max(0, ...prediction.prompts.flatMap(({ kl }) => kl.map((value) => value ?? 0)))
   const head = headOf(reply, selected)
-  const source = useSource(reply, request)
+  const device = useAbout().data?.device ?? 'cpu'
   const tokens = reply.tokens[text] ?? []
-  const ofText = {
-    ...source,
+  const source = async (): Promise<Source> => ({
+    checkpoints: await checkpointsOf([
+      { name: reply.a, path: request.a },
+      { name: reply.b, path: request.b },
+    ]),
+    run: null,
+  })
+  const ofText = async (): Promise<Source> => ({
+    ...(await source()),
     run: {
       id: null,
       text: tokens.map((view) => view.text).join(''),
       tokens: tokens.length,
-      device: source.device,
+      device,
       edits: [],
     },
-  }
+  })
   const byPosition = (): Figure => ({
     title: 'KL of the next-token predictions by position',
     note: `KL(A‖B) in nats after each token of text ${text + 1} of ${prediction.prompts.length}; a star: the likeliest tokens differ.`,
@@ -136,25 +142,6 @@ export function CompareResult({ reply, request }: Props) {
       </div>
     </>
   )
-}
-
-/** Both checkpoints with their hashes, as figures name them. */
-function useSource({ a, b }: CompareReply, request: CompareRequest): Source & { readonly device: string } {
-  const device = useAbout().data?.device ?? 'cpu'
-  const [inA, inB] = useQueries({
-    queries: [request.a, request.b].map((path) => ({
-      queryKey: ['model', path],
-      queryFn: () => api.openModel(path),
-    })),
-  })
-  return {
-    checkpoints: [
-      { name: a, hash: inA?.data?.contentHash ?? null },
-      { name: b, hash: inB?.data?.contentHash ?? null },
-    ],
-    run: null,
-    device,
-  }
 }
 
 /** The selected head where the comparison has it, else the one that changed most. */

@@ -23,7 +23,7 @@ interface Props {
   readonly b: string
   readonly ids: readonly number[]
   readonly head: HeadId
-  readonly source: Source
+  readonly source: () => Promise<Source>
 }
 
 const LABELS = 88
@@ -54,7 +54,7 @@ interface PictureProps {
   readonly data: DifferenceReply
   readonly name: string
   readonly head: HeadId
-  readonly source: Source
+  readonly source: () => Promise<Source>
   readonly request: CompareRequest
 }
 

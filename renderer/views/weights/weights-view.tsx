@@ -108,6 +108,7 @@ function Network({ model, data }: { model: OpenedModel; data: WeightsReply }) {
         value: copies ? copying : composition,
         most: copies ? 1 : with_.most,
         columnLabel: (i) => `H${i}`,
+        ...(copies ? {} : { blank: 'no path in one step' }),
       }),
     table: () =>
       copies
