@@ -53,6 +53,12 @@ export function menuTemplate({
       ],
     },
     { role: 'windowMenu' },
-    { role: 'help', submenu: [command('Keyboard Shortcuts', 'shortcuts', 'CmdOrCtrl+/')] },
+    {
+      role: 'help',
+      submenu: [
+        command('Examples…', 'examples', 'CmdOrCtrl+E'),
+        command('Keyboard Shortcuts', 'shortcuts', 'CmdOrCtrl+/'),
+      ],
+    },
   ]
 }

@@ -5,7 +5,8 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { fetchAsChosen } from './api/patterns.ts'
 import { queryClient } from './api/query-client.ts'
-import { connectDesktop } from './state/desktop.ts'
+import { connectDesktop, openProblem } from './state/desktop.ts'
+import { connectExamples } from './state/examples.ts'
 import { HintProvider } from './ui/hint.tsx'
 import './ui/theme.css'
 import './ui/controls.css'
@@ -20,6 +21,7 @@ import { connectKeys } from './views/frame/keys.ts'
 fetchAsChosen()
 connectDesktop()
 connectKeys()
+connectExamples(openProblem.set)
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
     <CSPProvider disableStyleElements>

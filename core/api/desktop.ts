@@ -4,7 +4,7 @@
  */
 
 /** Menu commands that the renderer carries out. */
-export type DesktopCommand = 'palette' | 'theme' | 'shortcuts' | 'back' | 'forward'
+export type DesktopCommand = 'palette' | 'theme' | 'shortcuts' | 'examples' | 'back' | 'forward'
 
 /** The engine's process: `restarting` after it died, `ready` once it answers again, `failed` when it will not start. */
 export interface EngineState {

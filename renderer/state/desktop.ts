@@ -6,6 +6,7 @@ import { useSyncExternalStore } from 'react'
 import type { DesktopApi, DesktopCommand, EngineState } from '../../core/api/desktop.ts'
 import { resumeJobs } from '../api/jobs.ts'
 import { queryClient } from '../api/query-client.ts'
+import { examplesOpen } from './examples.ts'
 import { openCheckpoint } from './open.ts'
 import { createStore } from './store.ts'
 import { currentTheme, toggleTheme } from './theme.ts'
@@ -50,5 +51,6 @@ export function carryOut(command: DesktopCommand): void {
   else if (command === 'forward') history.forward()
   else if (command === 'theme') toggleTheme(currentTheme())
   else if (command === 'shortcuts') helpOpen.set(!helpOpen.get())
+  else if (command === 'examples') examplesOpen.set(!examplesOpen.get())
   else paletteOpen.set(!paletteOpen.get())
 }

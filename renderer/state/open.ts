@@ -59,6 +59,19 @@ export async function showMember(path: string, prompt: PromptInput | null): Prom
   )
 }
 
+/** Opens a checkpoint, scores it and runs a prompt, without showing any of it yet. */
+export async function openState(
+  path: string,
+  prompt: PromptInput,
+): Promise<{ model: OpenedModel; run: number; heads: readonly HeadScores[] | null }> {
+  const model = await api.openModel(path)
+  queryClient.setQueryData(['model', model.path], model)
+  const scoring = scoreHeads(model)
+  const run = await runFor(model, prompt)
+  await queryClient.prefetchQuery({ queryKey: ['run', run], queryFn: () => api.run(run) })
+  return { model, run, heads: await scoring }
+}
+
 /** Runs a prompt on the selected checkpoint, or shows the stored run of exactly this prompt. */
 export async function runOn(model: OpenedModel, prompt: PromptInput): Promise<void> {
   const run = await runFor(model, prompt)

@@ -47,8 +47,8 @@ export function getSelection(): Selection {
 /** Hears every change of the selection, in the moment it is made. */
 export const subscribeSelection = selection.subscribe
 
-/** Changes the selection and the address. `replace` leaves no step for the back button. */
-export function select(patch: Partial<Selection>, options: { replace?: boolean } = {}): void {
+/** Changes the selection and the address. `replace` leaves no step for the back button, `push` always leaves one. */
+export function select(patch: Partial<Selection>, options: { replace?: boolean; push?: boolean } = {}): void {
   const before = selection.get()
   const after = { ...before, ...patch }
   if (formatSelection(before) === formatSelection(after)) return
@@ -56,7 +56,7 @@ export function select(patch: Partial<Selection>, options: { replace?: boolean }
   const now = performance.now()
   const quick = now - lastChange < COALESCE_MS
   lastChange = now
-  pendingPush ||= !options.replace && !quick
+  pendingPush ||= options.push ?? (!options.replace && !quick)
   selection.set(after)
   if (pending === null) pending = setTimeout(writeAddress, quick ? WRITE_MS : SOON_MS)
 }

@@ -1,11 +1,23 @@
 /** Empty, waiting and failed states: what is going on, and what to do. */
 import type { ReactNode } from 'react'
+import { exampleOf, examplesOpen } from '../state/examples.ts'
+import { showExample } from '../state/show-example.ts'
+import { useSelection } from '../state/store.ts'
 
 export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+  const example = exampleOf(useSelection((s) => s.tab))
   return (
     <div className="notice">
       <p className="notice-title">{title}</p>
       {children}
+      <button
+        type="button"
+        className="link notice-example"
+        title={example?.says}
+        onClick={() => (example ? showExample(example) : examplesOpen.set(true))}
+      >
+        {example ? `See an example: ${example.title}` : 'See the examples'}
+      </button>
     </div>
   )
 }

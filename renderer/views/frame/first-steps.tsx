@@ -6,6 +6,7 @@ import { useState } from 'react'
 import { useAbout, useInduction, useModel, useScan } from '../../api/queries.ts'
 import { addEdit, isActive } from '../../state/edit-history.ts'
 import { ablateHead } from '../../state/edits.ts'
+import { examplesOpen } from '../../state/examples.ts'
 import { formatScore, rankHeads } from '../../state/rank.ts'
 import { headName, type Selection, sameHead } from '../../state/selection.ts'
 import { select, useSelection } from '../../state/store.ts'
@@ -96,7 +97,14 @@ function Steps({ onClose }: { onClose(): void }) {
         ))}
       </ol>
       <span className="spacer" />
-      {at === steps.length && <span className="muted">That is the loop. Ctrl K has everything else.</span>}
+      {at === steps.length && (
+        <span className="muted">
+          That is the loop.{' '}
+          <button type="button" className="link" onClick={() => examplesOpen.set(true)}>
+            Twelve more examples
+          </button>
+        </span>
+      )}
       <button
         type="button"
         className="icon-button"

@@ -3,9 +3,11 @@ import type { Library, OpenedModel, RunDetail, ScanReply } from '../../../core/a
 import type { Action } from '../../state/actions.ts'
 import { helpOpen, openProblem } from '../../state/desktop.ts'
 import { clearEdits, redoEdit, toggleAblation, undoEdit } from '../../state/edit-history.ts'
+import { EXAMPLES, examplesOpen } from '../../state/examples.ts'
 import { openCheckpoint, openRun, runOn } from '../../state/open.ts'
 import { rankHeads, scoreLabel } from '../../state/rank.ts'
 import { headName, type Selection } from '../../state/selection.ts'
+import { showExample } from '../../state/show-example.ts'
 import { select } from '../../state/store.ts'
 import { currentTheme, toggleTheme } from '../../state/theme.ts'
 import { range } from '../../ui/range.ts'
@@ -112,6 +114,9 @@ export function frameActions(around: Around): Action[] {
         note: stored.edits > 0 ? `${stored.modelName}, ${stored.edits} edits` : stored.modelName,
       },
     )
+
+  put('Example', 'All examples…', () => examplesOpen.set(true))
+  for (const example of EXAMPLES) put('Example', example.title, () => showExample(example))
 
   put('Window', currentTheme() === 'dark' ? 'Switch to light' : 'Switch to dark', () =>
     toggleTheme(currentTheme()),

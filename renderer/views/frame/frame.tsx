@@ -4,10 +4,12 @@ import { useQuery } from '@tanstack/react-query'
 import { Group, Panel, Separator, useDefaultLayout } from 'react-resizable-panels'
 import { useModel } from '../../api/queries.ts'
 import { useEngineState, useOpenProblem } from '../../state/desktop.ts'
+import { exampleIn, openExample } from '../../state/examples.ts'
 import { firstStart } from '../../state/open.ts'
 import { getSelection, select, useSelection } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
+import { Examples } from '../examples/examples.tsx'
 import { VIEWS } from '../index.ts'
 import { Inspector } from '../inspector/inspector.tsx'
 import { Library } from '../library/library.tsx'
@@ -65,6 +67,7 @@ export function Frame() {
       <StatusBar />
       <Palette />
       <KeyMap />
+      <Examples />
     </div>
   )
 }
@@ -89,7 +92,8 @@ function Centre() {
   const start = useQuery({
     queryKey: ['first-start'],
     queryFn: async () => {
-      await firstStart()
+      const example = exampleIn(location.hash)
+      await (example ? openExample(example) : firstStart())
       return true
     },
     enabled: startedEmpty,

@@ -1,6 +1,7 @@
 /** Name, where we are, commands, theme, keys. */
 import { useLibrary, useModel, useRun } from '../../api/queries.ts'
 import { helpOpen, paletteOpen } from '../../state/desktop.ts'
+import { examplesOpen } from '../../state/examples.ts'
 import { headName } from '../../state/selection.ts'
 import { useSelection } from '../../state/store.ts'
 import { toggleTheme, useTheme } from '../../state/theme.ts'
@@ -32,6 +33,9 @@ export function Header() {
         </span>
       )}
       <span className="spacer" />
+      <button type="button" className="button small" onClick={() => examplesOpen.set(true)}>
+        Examples
+      </button>
       <button type="button" className="button small palette-button" onClick={() => paletteOpen.set(true)}>
         Commands <kbd>{/Mac/.test(navigator.platform) ? '⌘' : 'Ctrl'} K</kbd>
       </button>

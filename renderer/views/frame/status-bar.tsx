@@ -70,7 +70,7 @@ function JobLine({ job }: { job: Job }) {
       />
       {progress && (
         <span className="mono">
-          {progress.done}/{progress.total}
+          {Math.floor(progress.done)}/{progress.total}
           {progress.secondsLeft !== null && ` · ${Math.ceil(progress.secondsLeft)} s left`}
         </span>
       )}

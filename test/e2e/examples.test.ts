@@ -1,0 +1,135 @@
+/** The ready examples, in the real browser on the bundled checkpoint: each opens by its address and shows its result. */
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { violations } from '../support/axe.ts'
+import { launchBrowser } from '../support/browser.ts'
+import { layoutFlaws } from '../support/layout.ts'
+import { type AppEngine, startAppEngine } from './app-engine.ts'
+
+let engine: AppEngine
+let browser: Browser
+let page: Page
+const problems: string[] = []
+
+beforeAll(async () => {
+  ;[engine, browser] = await Promise.all([startAppEngine(), launchBrowser()])
+  page = await browser.newPage({ viewport: { width: 1280, height: 720 } })
+  page.setDefaultTimeout(30_000)
+  page.on('pageerror', (error) => problems.push(error.message))
+  await page.goto(engine.url)
+  await page.waitForFunction(() => location.hash.includes('head=') && location.hash.includes('run='))
+}, 120_000)
+
+afterAll(async () => {
+  await browser?.close()
+  await engine?.close()
+})
+
+const eventually = <T>(get: () => T) => expect.poll(get, { timeout: 30_000 })
+const address = () => new URLSearchParams(new URL(page.url()).hash.slice(1))
+const gallery = () => page.getByRole('dialog', { name: 'Examples' })
+const region = (name: string | RegExp) => page.getByRole('region', { name })
+
+/** What an example shows when it has done what it promises. */
+const RESULTS: Readonly<Record<string, () => Promise<unknown>>> = {
+  induction: async () => {
+    // The model's answer after the locked token is the token that the head looks at.
+    await region('Prediction').locator('.prob').first().waitFor()
+    const key = page.getByRole('button', { name: new RegExp(`^token ${address().get('key')} `) })
+    const said = region('Prediction').locator('.token-text')
+    await eventually(() => said.allTextContents()).toContain(await key.locator('.token-text').textContent())
+  },
+  repeats: () => eventually(() => region('Places').locator('li').count()).toBeGreaterThan(5),
+  'previous-token': () => eventually(() => address().get('head')).toMatch(/^L0H\d$/),
+  ablation: () => eventually(() => region('Effects').textContent()).toMatch(/16\/16/),
+  patching: () => eventually(() => region('Effects').textContent()).toMatch(/(\d+)\/\1(?!\d)/),
+  paths: () =>
+    eventually(() => region('Circuit').locator('li').allTextContents()).toContainEqual(
+      expect.stringMatching(/L0H\d → L1H\d\.k.*−\d\.\d/),
+    ),
+  attribution: () =>
+    region('Waterfall')
+      .getByText(/parts sum to/)
+      .waitFor(),
+  copying: () => region('Weights').getByRole('application').first().waitFor(),
+  'first-principles': () =>
+    page.getByRole('group', { name: 'Steps of the head' }).getByRole('button').first().waitFor(),
+  'phase-change': () =>
+    eventually(() => region('Curves').textContent()).toMatch(
+      /best head passes 0\.5 between step\d+ and step\d+/,
+    ),
+  corpus: () => region('Heads by rate').locator('li').first().waitFor(),
+  relation: () => region('Heads by relation').locator('li').first().waitFor(),
+}
+
+describe.sequential('the examples', () => {
+  it('are offered by the header, the palette, the first steps and the empty states', async () => {
+    await page.getByRole('button', { name: 'Examples', exact: true }).click()
+    await gallery().getByRole('link').nth(11).waitFor()
+    expect(await layoutFlaws(page)).toEqual([])
+    const pictures = await gallery()
+      .getByRole('link')
+      .evaluateAll((all) => all.map((card) => getComputedStyle(card.firstElementChild!).backgroundImage))
+    expect(pictures.filter((picture) => !picture.startsWith('url('))).toEqual([])
+    for (const theme of ['light', 'dark']) {
+      await page.evaluate((name) => {
+        document.documentElement.dataset.theme = name
+      }, theme)
+      expect(await violations(page)).toEqual([])
+    }
+    await page.keyboard.press('Escape')
+    await gallery().waitFor({ state: 'hidden' })
+
+    await page.keyboard.press('Control+k')
+    await page.waitForFunction(() => document.activeElement?.getAttribute('role') === 'combobox')
+    await page.keyboard.type('all examples')
+    await page.getByRole('option', { name: /All examples/ }).waitFor()
+    await page.keyboard.press('Enter')
+    await gallery().waitFor()
+    await page.keyboard.press('Escape')
+    await gallery().waitFor({ state: 'hidden' })
+
+    await page.getByRole('tab', { name: 'Relation', exact: true }).click()
+    await page.getByRole('button', { name: /^See an example: Green forest/ }).waitFor()
+
+    await page.getByRole('tab', { name: 'Heads', exact: true }).click()
+    const steps = region('First steps')
+    for (let i = 0; i < 4; i++) {
+      await steps.getByRole('listitem').nth(i).getByRole('button').click()
+      await eventually(() => steps.locator('.is-done').count()).toBeGreaterThan(i)
+    }
+    await steps.getByRole('button', { name: /more examples/ }).click()
+    await gallery().waitFor()
+  })
+
+  it('open from a card in place, and Back leads to where one was', async () => {
+    const before = address()
+    await gallery()
+      .getByRole('link', { name: /^Every repeat as an arc/ })
+      .click()
+    await eventually(() => address().get('tab')).toBe('induction')
+    expect(address().get('run')).not.toBe(before.get('run'))
+    expect(address().get('edits')).toBeNull()
+    await page.goBack()
+    await eventually(() => address().get('run')).toBe(before.get('run'))
+    expect(address().get('edits')).toBe(before.get('edits'))
+  })
+
+  it.each(Object.keys(RESULTS))('%s opens by its address, and shows what it promises', async (name) => {
+    await page.goto('about:blank')
+    await page.goto(`${new URL(engine.url).origin}/#example=${name}`)
+    await eventually(() => address().get('run')).toMatch(/\d/)
+    expect(address().get('example')).toBeNull() // the address is now that of what is shown
+    await RESULTS[name]!()
+    expect(await layoutFlaws(page)).toEqual([])
+    expect(problems).toEqual([])
+  })
+
+  it('has an address for each card, and a result is known of each', async () => {
+    await page.getByRole('button', { name: 'Examples', exact: true }).click()
+    const links = await gallery()
+      .getByRole('link')
+      .evaluateAll((all) => all.map((card) => card.getAttribute('href')!))
+    expect(links).toEqual(Object.keys(RESULTS).map((name) => `#example=${name}`))
+  })
+})
