@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { Pattern } from '../api/pattern.ts'
 import { leftOutPixel, rampPixels } from './color.ts'
-import { bosOfDerived, derivePattern } from './derived-pattern.ts'
+import { bosOfDerived, derivePattern, onOneScale } from './derived-pattern.ts'
 import { paintPattern, shownWeight } from './pattern-pixels.ts'
 import { weightReading } from './reading.ts'
 
@@ -74,4 +74,14 @@ test('a share is of what is shown: without the first token', () => {
 test('a head without a number for a key has no value there', () => {
   const made = derivePattern(weights, { ...plain, norms: [1, null, 1] })
   expect(shownWeight(made, 2, 1, 'show')).toBeNull()
+})
+
+test('two that are compared have one scale', () => {
+  const a = derivePattern(weights, { ...plain, norms: [0, 8, 2] })
+  const b = derivePattern(half, { ...plain, norms: [1, 1, 1] })
+  const [left, right] = onOneScale(a, b)
+  expect(left).toBe(a)
+  expect([right.most, right.data]).toEqual([2, b.data])
+  expect(onOneScale(a, b)[1]).toBe(right) // its picture is kept
+  expect(onOneScale(weights, half)).toEqual([weights, half])
 })

@@ -34,7 +34,24 @@ export function bosOfDerived({ norms, mass, bos }: Derivation): BosMode {
   return (norms !== null || mass !== null) && bos === 'renormalise' ? 'hide' : bos
 }
 
+/** Two patterns on one scale, so that a colour and a bar mean the same in both; as they are where they have one already. */
+export function onOneScale(a: Pattern, b: Pattern): readonly [Pattern, Pattern] {
+  const most = Math.max(a.most ?? 1, b.most ?? 1)
+  return [scaled(a, most), scaled(b, most)]
+}
+
 // --- Internal helpers ---
+
+const rescaled = new WeakMap<Pattern, Pattern>()
+
+function scaled(pattern: Pattern, most: number): Pattern {
+  if ((pattern.most ?? 1) === most) return pattern
+  const known = rescaled.get(pattern)
+  if (known?.most === most) return known
+  const made = { ...pattern, most }
+  rescaled.set(pattern, made)
+  return made
+}
 
 function derived(pattern: Pattern, { norms, mass, bos }: Derivation): Pattern {
   const { size, layout, data } = pattern

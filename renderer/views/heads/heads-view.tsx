@@ -231,10 +231,12 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
             {care.heads.size} <span className="token-text clip">{care.label}</span>
           </button>
         )}
-        <span className="legend legend-score">
-          0 <i style={{ background: rampGradient(theme) }} /> 1
+        <span className="toolbar-end">
+          <span className="legend legend-score">
+            0 <i style={{ background: rampGradient(theme) }} /> 1
+          </span>
+          <FigureMenu figure={figure} name="the heads" />
         </span>
-        <FigureMenu figure={figure} name="the heads" />
       </div>
       <div className={`heads-body ${layout.beside ? 'is-beside' : 'is-stacked'}`} ref={measure}>
         <div

@@ -4,6 +4,7 @@
  */
 import { useJobOn } from '../../api/jobs.ts'
 import { usePattern, useRun } from '../../api/queries.ts'
+import { onOneScale } from '../../charts/derived-pattern.ts'
 import type { Display } from '../../charts/pattern-pixels.ts'
 import { type Compare, headName } from '../../state/selection.ts'
 import { select, useSelection } from '../../state/store.ts'
@@ -62,10 +63,12 @@ export function PatternPanel({ compact = false }: { compact?: boolean }) {
   if (!drawn.side) return <Waiting text="Measuring the values…" />
 
   const display: Display = { theme, log, bos: drawn.bos }
+  const [left, right] =
+    before.side && after.side ? onOneScale(before.side.pattern, after.side.pattern) : [null, null]
   const drawnPair = pair && {
     ...pair,
-    before: before.side ?? pair.before,
-    after: before.side && after.side,
+    before: before.side ? { ...before.side, pattern: left ?? before.side.pattern } : pair.before,
+    after: before.side && after.side && right ? { ...after.side, pattern: right } : null,
     problem: pair.problem ?? before.problem ?? after.problem,
   }
   const shown = headName(current.head)
