@@ -66,7 +66,8 @@ export async function scanSeries(
       const done = i + part
       const each = (performance.now() - started) / 1000 / done
       const left = done > 0 ? each * (members.length - done) : null
-      options.onProgress?.({ done, total: members.length, secondsLeft: left })
+      // A tenth of a member is as fine as a person reads.
+      options.onProgress?.({ done: Math.round(10 * done) / 10, total: members.length, secondsLeft: left })
     }
     try {
       const model = await openMember(member.path)

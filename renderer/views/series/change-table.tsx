@@ -30,12 +30,12 @@ export function ChangeTable({ steps, at, score }: { steps: readonly Step[]; at: 
               type="button"
               className={sameHead(selected, change) ? 'effect-line is-selected' : 'effect-line'}
               aria-pressed={sameHead(selected, change)}
-              title={`${headName(change)}: ${scoreText(change.from)} → ${scoreText(change.to)}, n = ${change.to.n}${change.clear ? '' : '; the intervals meet'}`}
+              title={`${headName(change)}: ${scoreText(change.from)} → ${scoreText(change.to)}, n = ${change.to.n}${change.clear === null ? '; no intervals' : change.clear ? '' : '; the intervals meet'}`}
               onClick={() => select({ head: { layer: change.layer, head: change.head } })}
             >
               <span className="head-name">
                 {headName(change)}
-                {change.clear ? '' : ' ≈'}
+                {change.clear === false ? ' ≈' : ''}
               </span>
               <span className="signed-bar">
                 <span
@@ -48,7 +48,9 @@ export function ChangeTable({ steps, at, score }: { steps: readonly Step[]; at: 
           </li>
         ))}
       </ol>
-      {changes.length > 0 && <p className="muted small-text">≈ the 95 % intervals of the two steps meet</p>}
+      {changes.some(({ clear }) => clear === false) && (
+        <p className="muted small-text">≈ the 95 % intervals of the two steps meet</p>
+      )}
     </section>
   )
 }

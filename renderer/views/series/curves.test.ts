@@ -32,6 +32,8 @@ test('the onset is between two scored steps, with what the interval allows', () 
   expect(onsetText(onset)).toMatch(
     /^the best head passes 0.5 between step16 and step32 \(L0H0 0\.7.*by its interval too$/,
   )
+  const bare = { ...onset, value: { ...onset.value!, low: null, high: null } }
+  expect(onsetText(bare)).toMatch(/\(L0H0 0\.7\S*\)$/)
   const wide = { ...onset, earliest: 'step16', latest: null }
   expect(onsetText(wide)).toMatch(/allows step16 to none of these steps$/)
   expect(onsetText(onsetOf(scoredOf(steps), 'induction', 0.9))).toBe('no step has a head at 0.9 or above')
@@ -51,6 +53,13 @@ test('changes, the largest first', () => {
     [0, '0.7', true],
     [1, '0.2', true],
   ])
+  const bare = [
+    {
+      ...steps[3]!.scan!.heads[0]!,
+      scores: { induction: { value: 0.9, n: 0, rows: 0, low: null, high: null } },
+    },
+  ]
+  expect(changesOf(steps[0]!.scan!.heads, bare, 'induction')[0]!.clear).toBeNull()
   expect(stepNumber('step512', 3)).toBe(512)
   expect(stepNumber('final', 3)).toBe(3)
 })

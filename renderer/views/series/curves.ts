@@ -68,9 +68,11 @@ export function onsetText(onset: Onset): string {
       ? `is at ${threshold} or above from ${at} on`
       : `passes ${threshold} between ${after} and ${at}`
   const range =
-    earliest === latest
-      ? `, by its interval too`
-      : `; its interval allows ${earliest ?? 'no earlier step'} to ${latest ?? 'none of these steps'}`
+    value.low === null
+      ? ''
+      : earliest === latest
+        ? ', by its interval too'
+        : `; its interval allows ${earliest ?? 'no earlier step'} to ${latest ?? 'none of these steps'}`
   return `the best head ${between} (${headName(head)} ${scoreText(value)})${range}`
 }
 
@@ -78,8 +80,8 @@ export interface Change extends HeadId {
   readonly from: Score
   readonly to: Score
   readonly delta: number
-  /** Whether the two intervals do not meet. */
-  readonly clear: boolean
+  /** Whether the two intervals do not meet; null where there are none (scores of the weights alone). */
+  readonly clear: boolean | null
 }
 
 /** Heads by the size of their change between two steps. */
@@ -88,12 +90,9 @@ export function changesOf(from: readonly HeadScores[], to: readonly HeadScores[]
     .flatMap(({ layer, head, scores }, i): Change[] => {
       const [a, b] = [from[i]?.scores[score], scores[score]]
       if (a?.value == null || b?.value == null) return []
-      const clear =
-        a.low !== null &&
-        a.high !== null &&
-        b.low !== null &&
-        b.high !== null &&
-        (a.high < b.low || b.high < a.low)
+      const [lowA, highA, lowB, highB] = [a.low, a.high, b.low, b.high]
+      const none = lowA === null || highA === null || lowB === null || highB === null
+      const clear = none ? null : highA < lowB || highB < lowA
       return [{ layer, head, from: a, to: b, delta: b.value - a.value, clear }]
     })
     .sort((x, y) => Math.abs(y.delta) - Math.abs(x.delta))

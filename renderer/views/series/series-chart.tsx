@@ -120,6 +120,7 @@ export function seriesOption(
         type: 'value',
         name: 'loss',
         nameTextStyle: { color: c.loss, fontSize: 10 },
+        splitNumber: 3,
         axisLabel: { ...text, color: c.loss },
         splitLine: { show: false },
       },

@@ -217,6 +217,7 @@ function Series({
           </h3>
           {scored.length > 0 && (
             <p className="muted small-text series-onset">
+              {scored.length < steps.length && `of ${scored.length} scored steps: `}
               {onsetText(passed)}
               {drop && drop.nats > 0 && (
                 <>
