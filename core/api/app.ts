@@ -8,6 +8,7 @@ import { HeadscopeError } from '../errors.ts'
 import { aboutRoutes } from './about.ts'
 import { analysesRoutes } from './analyses.ts'
 import type { ApiDeps } from './deps.ts'
+import { editStacksRoutes } from './edit-stacks.ts'
 import { exchangeRoutes, importJobsRoutes } from './exchange.ts'
 import { experimentsRoutes, reproduceRoutes } from './experiments.ts'
 import { foldersRoutes } from './folders.ts'
@@ -63,6 +64,7 @@ export function createApp(deps: ApiDeps) {
     .route('/api/jobs', importJobsRoutes(deps))
     .route('/api/experiments', experimentsRoutes(deps))
     .route('/api/analyses', analysesRoutes(deps))
+    .route('/api/edit-stacks', editStacksRoutes(deps))
     .route('/api/reproduce', reproduceRoutes(deps))
     .route('/api/jobs', jobsRoutes(deps))
     .route('/api/predict', predictRoutes(deps))

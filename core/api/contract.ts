@@ -19,6 +19,7 @@ import type * as Heads from './contract-heads.ts'
 import type * as Inside from './contract-inside.ts'
 
 export type * from './contract-analyses.ts'
+export type * from './contract-edits.ts'
 export type * from './contract-heads.ts'
 export type * from './contract-inside.ts'
 export type * from './contract-notebook.ts'

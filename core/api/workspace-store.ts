@@ -18,11 +18,14 @@ import type {
   AnalysisDetail,
   AnalysisKind,
   AnalysisSummary,
+  EditStackDetail,
+  EditStackSummary,
   ExperimentKind,
   ExperimentSummary,
   SpecSummary,
   StoredRun,
 } from './contract.ts'
+import { EDITS_KIND, type EditStackPlan } from './edit-plan.ts'
 import type { WorkspaceExperiment, WorkspaceReads } from './workspace.ts'
 
 /** Opens an existing workspace for reading. Throws not-found or bad-store. */
@@ -113,6 +116,14 @@ export function openWorkspace(path: string): WorkspaceReads {
         reply: replyFrom(kind, id, record),
       } as AnalysisDetail
     },
+    editStacks: () => store.listExperiments([EDITS_KIND]).map(editStackSummary),
+    editStack(id) {
+      const found = store.experiment(id)
+      if (found.kind !== EDITS_KIND)
+        throw new HeadscopeError('not-found', `Experiment ${id} is a ${found.kind}, not a stack of edits.`)
+      const plan = found.plan as EditStackPlan
+      return { ...editStackSummary(found), ...plan, reply: found.result as EditStackDetail['reply'] }
+    },
     headNotes: (contentHash) => store.headNotes(contentHash),
     figures: () => store.figures(),
     figure: (id) => store.figure(id),
@@ -130,6 +141,10 @@ const KINDS: readonly ExperimentKind[] = ['ablate', 'patch', 'path', 'attribute'
 function experimentSummary(row: ExperimentRow): ExperimentSummary {
   const { id, kind, model, modelName, created, cells, done, complete } = row
   return { id, kind: kind as ExperimentKind, model, modelName, created, cells, done, complete }
+}
+
+function editStackSummary({ id, name, model, modelName, created, cells }: ExperimentRow): EditStackSummary {
+  return { id, name: name ?? '', model, modelName, created, edits: cells }
 }
 
 function analysisSummary(row: ExperimentRow): AnalysisSummary {

@@ -8,6 +8,8 @@ import type { EdgeQuery, EdgeSearch } from '../store/types.ts'
 import type {
   AnalysisDetail,
   AnalysisSummary,
+  EditStackDetail,
+  EditStackSummary,
   ExperimentDetail,
   ExperimentSummary,
   RunDetail,
@@ -53,6 +55,9 @@ export interface WorkspaceReads {
   /** Finished analyses, newest first; models are folders. */
   analyses(): AnalysisSummary[]
   analysis(id: number): AnalysisDetail
+  /** Stacks of edits that are kept, newest first; models are folders. */
+  editStacks(): EditStackSummary[]
+  editStack(id: number): EditStackDetail
   /** Notes on the heads of the checkpoint with these weights. */
   headNotes(contentHash: string): HeadNote[]
   /** Pinned figures, in order; one whole. */

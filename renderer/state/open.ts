@@ -4,6 +4,7 @@
  */
 import type { HeadScores } from '../../core/analysis/types.ts'
 import type {
+  EditStackSummary,
   ExperimentDetail,
   ExperimentSummary,
   OpenedModel,
@@ -122,6 +123,14 @@ export async function openExperiment(summary: ExperimentSummary): Promise<void> 
   // An empty setting is the one that a tab has unasked.
   const tool = Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== ''))
   select({ tab: SWEEP_TABS[kind], query: pos, tool })
+}
+
+/** Shows a kept stack of edits on the prompt that it was kept with: it acts on whatever is run next, too. */
+export async function openEditStack({ id }: EditStackSummary): Promise<void> {
+  const { model, request } = await api.editStack(id)
+  if (getSelection().model !== model) await openCheckpoint(model)
+  await runOn(await api.openModel(model), request.prompt)
+  select({ edits: request.edits, tab: 'pattern', compare: 'both' })
 }
 
 /** A token of a stored metric as the fields keep it; one that is a text keeps that text. Empty: none. */

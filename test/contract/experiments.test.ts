@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type {
+  EditStackDetail,
+  EditStackSummary,
   ExperimentDetail,
   ExperimentSummary,
   PredictReply,
@@ -109,6 +111,40 @@ describe('over HTTP', () => {
     })
     expect(missing.events.at(-1)).toMatchObject({ type: 'failed', error: { code: 'not-found' } })
     expect((await (await api.raw('/api/experiments')).json()) as ExperimentSummary[]).toHaveLength(before)
+  })
+
+  test('a stack of edits is kept with what it did, listed, given back and deleted', async () => {
+    const zero = { hook: 'blocks.1.attn.hook_z', head: 3, op: 'zero' }
+    const stack = [
+      { edit: zero, on: true, name: 'the head' },
+      { edit: { ...zero, head: 5 }, on: false, name: null },
+    ]
+    const keep = async (body: object) =>
+      api.raw('/api/edit-stacks', { method: 'POST', body: JSON.stringify(body) })
+    const asked = { model: MODEL, prompt: { ids: IDS }, name: 'without L1H3', edits: stack }
+    const { id } = (await (await keep(asked)).json()) as { id: number }
+    const listed = (await (await api.raw('/api/edit-stacks')).json()) as EditStackSummary[]
+    expect(listed[0]).toMatchObject({ id, name: 'without L1H3', model: MODEL, edits: 2 })
+    const whole = (await (await api.raw(`/api/edit-stacks/${id}`)).json()) as EditStackDetail
+    expect(whole.request).toEqual(asked)
+    expect(whole.tokens).toHaveLength(IDS.length)
+    const predicted = await api.raw('/api/predict', {
+      method: 'POST',
+      body: JSON.stringify({ model: MODEL, prompt: { ids: IDS }, edits: [zero], positions: [-1] }),
+    })
+    expect(whole.reply).toEqual(await predicted.json())
+    expect(
+      ((await (await api.raw('/api/experiments')).json()) as { id: number }[]).map((one) => one.id),
+    ).not.toContain(id)
+    const wrong = await keep({ ...asked, edits: [{ edit: { ...zero, head: 99 }, on: true, name: null }] })
+    expect([wrong.status, await wrong.json()]).toMatchObject([
+      422,
+      { error: { message: expect.stringContaining('99') } },
+    ])
+    expect((await keep({ ...asked, name: ' ' })).status).toBe(400)
+    expect((await api.raw(`/api/edit-stacks/${id}`, { method: 'DELETE' })).status).toBe(200)
+    expect((await api.raw(`/api/edit-stacks/${id}`)).status).toBe(404)
+    expect(await (await api.raw('/api/edit-stacks')).json()).toEqual([])
   })
 
   test('several positions before and after an edit, with their divergence', async () => {

@@ -27,6 +27,7 @@ import type {
   SweepNews,
 } from '../contract.ts'
 import type { createBenchMethods } from './bench-methods.ts'
+import type { createEditMethods } from './edit-methods.ts'
 import type { Engine, EngineModel } from './engine.ts'
 import type { createExchangeMethods } from './exchange-methods.ts'
 import { runExperiment } from './experiments.ts'
@@ -50,6 +51,7 @@ const SHOWN = 10
 
 export type ComputeMethods = ReturnType<typeof createMethods> &
   ReturnType<typeof createValueMethods> &
+  ReturnType<typeof createEditMethods> &
   ReturnType<typeof createVerifyMethods> &
   ReturnType<typeof createHeadMethods> &
   ReturnType<typeof createExchangeMethods> &

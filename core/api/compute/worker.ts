@@ -8,6 +8,7 @@ import { versions } from '../../run/versions.ts'
 import { openStore } from '../../store/capture-store.ts'
 import { specSummary } from '../spec-summary.ts'
 import { createBenchMethods } from './bench-methods.ts'
+import { createEditMethods } from './edit-methods.ts'
 import type { Engine } from './engine.ts'
 import { createExchangeMethods } from './exchange-methods.ts'
 import { createHeadMethods } from './head-methods.ts'
@@ -58,6 +59,7 @@ function methods({ storePath, ...options }: WorkerData): MethodTable {
       ...createInsideMethods({ analyses: headscope, models, workspace }),
       ...createBenchMethods({ first: headscope.firstPrinciples, models }),
       ...createValueMethods({ analyses: headscope, models, workspace }),
+      ...createEditMethods({ engine, models, workspace }),
       ...createVerifyMethods({ verify: headscope.verify, models }),
       ...createNotebookMethods({ engine, models, store }),
       ...createExchangeMethods({ analyses: headscope, models, engine, store }),

@@ -17,6 +17,7 @@ import {
 import { type ActiveEdit, describeEdit, editLabel } from '../../state/edits.ts'
 import { useSelection } from '../../state/store.ts'
 import { AddEdit } from './add-edit.tsx'
+import { SaveStack } from './save-stack.tsx'
 
 export function EditStack() {
   const edits = useSelection((s) => s.edits)
@@ -36,6 +37,7 @@ export function EditStack() {
       <span className="muted small-text">
         {acting === edits.length ? '' : `${acting} of ${edits.length} act`}
       </span>
+      {model && <SaveStack model={model} />}
       <button
         type="button"
         className="icon-button"

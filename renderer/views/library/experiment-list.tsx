@@ -4,7 +4,7 @@ import { useState } from 'react'
 import type { ExperimentSummary } from '../../../core/api/contract.ts'
 import { useAnalyses } from '../../api/analyses.ts'
 import { api } from '../../api/client.ts'
-import { openExperiment, SWEEP_TABS } from '../../state/open.ts'
+import { openEditStack, openExperiment, SWEEP_TABS } from '../../state/open.ts'
 import { isShown, openAnalysis } from '../../state/open-analysis.ts'
 import { useSelection } from '../../state/store.ts'
 import { when } from '../../ui/sizes.ts'
@@ -26,6 +26,7 @@ const sweepTool = (kind: ExperimentSummary['kind']) => (kind === 'ablate' ? 'abl
 export function ExperimentList() {
   const analyses = useAnalyses()
   const sweeps = useQuery({ queryKey: ['experiments'], queryFn: api.experiments })
+  const stacks = useQuery({ queryKey: ['edit-stacks'], queryFn: api.editStacks })
   const [all, setAll] = useState(false)
   const show = useMutation({ mutationFn: (open: () => Promise<void>) => open() })
   const tab = useSelection((s) => s.tab)
@@ -43,6 +44,12 @@ export function ExperimentList() {
         // The effects of several measurements of paths are shown together.
         tab === SWEEP_TABS[one.kind] && (tool[sweepTool(one.kind)] ?? '').split('.').includes(String(one.id)),
       open: () => openExperiment(one),
+    })),
+    ...(stacks.data ?? []).map((one) => ({
+      ...one,
+      title: `${one.name}, ${one.edits} ${one.edits === 1 ? 'edit' : 'edits'}`,
+      isOpen: false,
+      open: () => openEditStack(one),
     })),
   ].sort((a, b) => b.id - a.id)
   return (

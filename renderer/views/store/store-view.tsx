@@ -5,7 +5,7 @@ import type { CacheReply, ExperimentSummary, StoredRun } from '../../../core/api
 import { analysesApi, useAnalyses } from '../../api/analyses.ts'
 import { api, get, post } from '../../api/client.ts'
 import { useLibrary } from '../../api/queries.ts'
-import { openExperiment, openRun } from '../../state/open.ts'
+import { openEditStack, openExperiment, openRun } from '../../state/open.ts'
 import { openAnalysis } from '../../state/open-analysis.ts'
 import { getSelection, select } from '../../state/store.ts'
 import { Failed, Waiting } from '../../ui/notice.tsx'
@@ -24,7 +24,7 @@ export function StoreView() {
   const experiments = useQuery({ queryKey: ['experiments'], queryFn: api.experiments, staleTime: 0 })
   const refresh = () =>
     Promise.all(
-      ['store', 'cache', 'library', 'experiments', 'analyses'].map((name) =>
+      ['store', 'cache', 'library', 'experiments', 'analyses', 'edit-stacks'].map((name) =>
         cache.invalidateQueries({ queryKey: [name] }),
       ),
     )
@@ -169,9 +169,10 @@ function Runs({ runs, busy, onChange }: ListProps & { runs: readonly StoredRun[]
   )
 }
 
-/** Sweeps and finished analyses, newest first. */
+/** Sweeps, finished analyses and kept edits, newest first. */
 function Sweeps({ experiments, busy, onChange }: ListProps & { experiments: readonly ExperimentSummary[] }) {
   const analyses = useAnalyses().data ?? []
+  const stacks = useQuery({ queryKey: ['edit-stacks'], queryFn: api.editStacks }).data ?? []
   const rows = [
     ...experiments.map((e) => ({
       ...{ id: e.id, title: e.kind, modelName: e.modelName, created: e.created },
@@ -185,11 +186,17 @@ function Sweeps({ experiments, busy, onChange }: ListProps & { experiments: read
       open: () => openAnalysis(a),
       remove: () => analysesApi.delete(a.id),
     })),
+    ...stacks.map((one) => ({
+      ...{ id: one.id, title: one.name, modelName: one.modelName, created: one.created },
+      state: one.edits === 1 ? '1 edit' : `${one.edits} edits`,
+      open: () => openEditStack(one),
+      remove: () => api.deleteEditStack(one.id),
+    })),
   ].sort((a, b) => b.id - a.id)
   const [sure, setSure] = useState<number | null>(null)
   return (
     <section className="store-list" aria-label="Sweeps">
-      <h3 className="pane-title">Sweeps and analyses</h3>
+      <h3 className="pane-title">Sweeps, analyses, kept edits</h3>
       <div className="table-scroll">
         <table className="data-table">
           <tbody>
