@@ -60,7 +60,15 @@ export { isScanOf, type ScanOptions, scanHeads } from './analysis/scan.ts'
 export { SCORES } from './analysis/scores/index.ts'
 export type { AnyScore } from './analysis/scores/score.ts'
 export { findSpans, type SpanHead, type SpanItem, type SpanOptions, type Spans } from './analysis/spans.ts'
-export { FLOW, flow, type LayerPattern, ROLLOUT, rollout, type SummaryOptions } from './analysis/summaries.ts'
+export {
+  FLOW,
+  flow,
+  type LayerPattern,
+  ROLLOUT,
+  rollout,
+  rolloutRow,
+  type SummaryOptions,
+} from './analysis/summaries.ts'
 export { TOKEN_CLASSES, type TokenChoice, tokenClass, tokensOf } from './analysis/token-classes.ts'
 export * from './analysis/types.ts'
 export {

@@ -6,12 +6,14 @@ import { HeadscopeError } from '../errors.ts'
 import { parseHook } from '../graph/hook-names.ts'
 import type { Model } from '../run/model.ts'
 import { requireOneText } from '../run/one-text.ts'
-import { FLOW, flow, type LayerPattern, ROLLOUT, rollout } from './summaries.ts'
+import { FLOW, flow, type LayerPattern, ROLLOUT, rollout, rolloutRow } from './summaries.ts'
 
 export interface AttentionSummaryOptions {
   readonly kind: 'rollout' | 'flow'
   /** Output position that is meant; negative counts from the end (default the last). */
   readonly pos?: number
+  /** Of a rollout only the row of `pos`: one row of values, at a T-th of the cost. */
+  readonly row?: boolean
   /** Leave position 0 out as a key and renormalise the rows. */
   readonly withoutFirst?: boolean
   readonly signal?: AbortSignal
@@ -24,7 +26,7 @@ export interface AttentionSummary {
   readonly length: number
   /** The output position, from 0: that of the flow; rollout has all. */
   readonly pos: number
-  /** Rollout: [query, key] row by row. Flow: one value per input position. */
+  /** Rollout: [query, key] row by row, or one row. Flow: one value per input position. */
   readonly values: readonly number[]
   readonly warnings: readonly string[]
 }
@@ -36,7 +38,7 @@ const LONGEST_FLOW = 128
 export async function attentionSummary(
   model: Model,
   ids: readonly number[],
-  { kind, pos = -1, withoutFirst = false, signal }: AttentionSummaryOptions,
+  { kind, pos = -1, row = false, withoutFirst = false, signal }: AttentionSummaryOptions,
 ): Promise<AttentionSummary> {
   requireOneText(model, 'Rollout and flow')
   const { length } = ids
@@ -59,7 +61,9 @@ export async function attentionSummary(
   })
   const values =
     kind === 'rollout'
-      ? rollout(patterns, length, { withoutFirst })
+      ? row
+        ? rolloutRow(patterns, length, at, { withoutFirst })
+        : rollout(patterns, length, { withoutFirst })
       : flow(patterns, length, at, { withoutFirst })
   return {
     kind,

@@ -35,6 +35,28 @@ export function rollout(
   return result
 }
 
+/** One row of the rollout, [T]: layers · T² in place of T³. */
+export function rolloutRow(
+  patterns: readonly LayerPattern[],
+  length: number,
+  query: number,
+  options: SummaryOptions = {},
+): Float64Array {
+  let row = new Float64Array(length)
+  row[query] = 1
+  // R_L = Â_L … Â_1: its row q is e_q Â_L … Â_1.
+  for (const matrix of mixed(patterns, length, options).reverse()) {
+    const next = new Float64Array(length)
+    for (let k = 0; k < length; k++) {
+      const factor = row[k]!
+      if (factor === 0) continue
+      for (let j = 0; j < length; j++) next[j]! += factor * matrix[k * length + j]!
+    }
+    row = next
+  }
+  return row
+}
+
 /** Flow from output position `query` to every input position: [T]. */
 export function flow(
   patterns: readonly LayerPattern[],

@@ -141,13 +141,15 @@ export interface SummaryRequest {
   readonly model: string
   readonly prompt: PromptInput
   readonly kind: 'rollout' | 'flow'
-  /** Output position of the flow; negative counts from the end (default the last). */
+  /** Output position; negative counts from the end (default the last). */
   readonly pos?: number
+  /** Of a rollout only the row of `pos`. */
+  readonly row?: boolean
   readonly without_first?: boolean
 }
 export interface SummaryReply {
   readonly definition: string
   readonly tokens: readonly TokenView[]
-  /** Rollout: [query, key] row by row. Flow: one value per input position. */
+  /** Rollout: [query, key] row by row, or the one row. Flow: one value per input position. */
   readonly values: readonly number[]
 }

@@ -79,5 +79,6 @@ export const summaryBody = z.strictObject({
   prompt,
   kind: z.enum(['rollout', 'flow']),
   pos: z.int().optional(),
+  row: z.boolean().optional(),
   without_first: z.boolean().optional(),
 })

@@ -20,6 +20,8 @@ import type {
   SeriesRequest,
   SpansReply,
   SpansRequest,
+  SummaryReply,
+  SummaryRequest,
 } from '../../core/api/contract.ts'
 import type { Progress } from '../../core/checkpoint/types.ts'
 import { createStore, setTool, useSelection } from '../state/store.ts'
@@ -143,6 +145,8 @@ export function cancelWork(kind: WorkKind): void {
 }
 
 export const headsApi = {
+  summary: (body: SummaryRequest, signal?: AbortSignal) =>
+    post<SummaryReply>('/api/heads/summary', body, signal),
   classes: (): Promise<string[]> => get('/api/heads/classes'),
   relationExample: (): Promise<NonNullable<RelationRequest['template']>> =>
     get('/api/heads/relation-example'),

@@ -17,6 +17,7 @@ import { RelationView } from './relation/relation-view.tsx'
 import { ResidualView } from './residual/residual-view.tsx'
 import { SeriesView } from './series/series-view.tsx'
 import { StoreView } from './store/store-view.tsx'
+import { SummaryView } from './summary/summary-view.tsx'
 import { TextsView } from './texts/texts-view.tsx'
 import { WeightsView } from './weights/weights-view.tsx'
 import { WordsView } from './words/words-view.tsx'
@@ -33,6 +34,7 @@ export const VIEWS: readonly ViewTab[] = [
   { id: 'heads', label: 'Heads', view: HeadsView },
   { id: 'pattern', label: 'Pattern', view: PatternView },
   { id: 'induction', label: 'Induction', view: InductionView },
+  { id: 'summary', label: 'Rollout', view: SummaryView },
   { id: 'residual', label: 'Residual', view: ResidualView },
   { id: 'attribution', label: 'Attribution', view: AttributionView },
   { id: 'ablation', label: 'Ablation', view: AblationView },

@@ -226,7 +226,7 @@ export function createHeadMethods({ analyses, models, version, engine, workspace
       ),
 
     summary: (
-      { model, prompt, kind, pos, without_first }: T.SummaryRequest,
+      { model, prompt, kind, pos, row, without_first }: T.SummaryRequest,
       { signal }: Call,
     ): Promise<T.SummaryReply> =>
       models.use(model, async (opened) => {
@@ -234,6 +234,7 @@ export function createHeadMethods({ analyses, models, version, engine, workspace
         const { definition, values } = await analyses.attentionSummary(read, ids[0]!, {
           kind,
           ...(pos === undefined ? {} : { pos }),
+          ...(row === undefined ? {} : { row }),
           ...(without_first === undefined ? {} : { withoutFirst: without_first }),
           signal,
         })
