@@ -14,7 +14,13 @@ function found(rows: readonly Row[]) {
     input: [create(ValueInfoProtoSchema, { name: 'ids' })],
     initializer: [...weights].map((name) => create(TensorProtoSchema, { name })),
     node: rows.map(([opType, input, output, domain = '']) =>
-      create(NodeProtoSchema, { opType, domain, input: [...input], output: [...output] }),
+      create(NodeProtoSchema, {
+        opType,
+        domain,
+        input: [...input],
+        output: [...output],
+        attribute: opType === 'Transpose' ? [{ name: 'perm', type: 7, ints: [0n, 2n, 1n, 3n] }] : [],
+      }),
     ),
   })
   const { taps, ...rest } = recognise(flowOf(graph))
@@ -75,6 +81,34 @@ test('attention in steps, with casts, a mask and a bias on its output', () => {
   })
   expect(observable).toContain('products')
   expect(observable).not.toContain('shape')
+})
+
+test('a parallel MLP that joins after attention; heads of all prompts in one list', () => {
+  const { taps } = found([
+    ['Gather', ['wE', 'ids'], ['x0']],
+    ['LayerNormalization', ['x0', 'wg'], ['n0']],
+    ['MatMul', ['n0', 'wq'], ['q']],
+    ['MatMul', ['n0', 'wk'], ['k']],
+    ['MatMul', ['n0', 'wv'], ['v']],
+    ['MatMul', ['q', 'k'], ['products']],
+    ['Softmax', ['products'], ['pattern']],
+    ['MatMul', ['pattern', 'v'], ['mixed']],
+    ['Reshape', ['mixed', 'wshape'], ['apart']],
+    ['Transpose', ['apart'], ['z']],
+    ['MatMul', ['z', 'wo'], ['o']],
+    ['MatMul', ['n0', 'wmlp'], ['m']],
+    ['Add', ['x0', 'o'], ['half']],
+    ['Add', ['half', 'm'], ['post']],
+    ['MatMul', ['post', 'wU'], ['logits']],
+  ])
+  expect(taps).toMatchObject({
+    'blocks.0.attn.hook_z': 'z',
+    'blocks.0.hook_resid_pre': 'x0',
+    'blocks.0.hook_attn_out': 'o',
+    'blocks.0.hook_mlp_out': 'm',
+    'blocks.0.hook_resid_post': 'post',
+  })
+  expect(taps).not.toHaveProperty('blocks.0.hook_resid_mid')
 })
 
 test('a softmax over logits, or a router, is no attention', () => {

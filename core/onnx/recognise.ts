@@ -147,14 +147,25 @@ function mixedBy(flow: Flow, pattern: string): string | null {
 
 function innerTaps(flow: Flow, { node, fused, mixed }: Attention, layer: number): Tap[] {
   if (fused) return []
-  const back = flow
-    .readers(mixed)
-    .find((reader) => reader.opType === 'Transpose' && String(attributeOf(reader, 'perm')) === '0,2,1,3')
+  const back = readersThrough(flow, mixed).find(
+    (reader) => reader.opType === 'Transpose' && String(attributeOf(reader, 'perm')) === '0,2,1,3',
+  )
   return [
     tap(layer, 'attn.hook_attn_scores', node.input[0]!, SCORES),
     tap(layer, 'attn.hook_pattern', node.output[0]!, SCORES),
     ...(back ? [tap(layer, 'attn.hook_z', back.output[0]!, Z)] : []),
   ]
+}
+
+/** What reads a tensor, looking through casts and reshapes (BLOOM mixes the heads of all prompts in one list). */
+function readersThrough(flow: Flow, tensor: string): readonly NodeProto[] {
+  return flow
+    .readers(tensor)
+    .flatMap((reader) =>
+      ['Cast', 'Identity', 'Reshape'].includes(reader.opType)
+        ? [reader, ...readersThrough(flow, reader.output[0]!)]
+        : [reader],
+    )
 }
 
 interface Sum {
@@ -195,6 +206,14 @@ function residualTaps(flow: Flow, attention: Attention, next: Attention | undefi
       tap(layer, 'hook_mlp_out', parallel.other, RESID),
       tap(layer, 'hook_resid_post', joined.sum, RESID),
     ]
+  const late = lateMlp(flow, joined)
+  if (late)
+    return [
+      pre,
+      tap(layer, 'hook_attn_out', joined.own, RESID),
+      tap(layer, 'hook_mlp_out', late.mlp, RESID),
+      tap(layer, 'hook_resid_post', late.sum, RESID),
+    ]
   const mid = normedSum(flow, joined.sum)
   const first = [
     pre,
@@ -221,6 +240,19 @@ function residualTaps(flow: Flow, attention: Attention, next: Attention | undefi
     tap(layer, 'hook_mlp_out', out, RESID),
     tap(layer, 'hook_resid_post', normedSum(flow, unflattened(flow, inMid, sum)), RESID),
   ]
+}
+
+/** A parallel MLP that is added after attention has joined the stream (Cohere): it is computed from what entered the block. */
+function lateMlp(flow: Flow, joined: Sum): { mlp: string; sum: string } | null {
+  const after = flow.after(joined.sum)
+  const fromEntry = flow.after(joined.other)
+  for (const node of flow.readers(joined.sum)) {
+    if (node.opType !== 'Add') continue
+    const [a, b] = node.input as [string, string]
+    const mlp = a === joined.sum ? b : a
+    if (flow.isData(mlp) && !after.has(mlp) && fromEntry.has(mlp)) return { mlp, sum: node.output[0]! }
+  }
+  return null
 }
 
 /** OPT adds its MLP to rows of all prompts in one list; what is handed on has its batch again. */
