@@ -10,6 +10,7 @@ import { pinFigure } from '../api/notebook.ts'
 import { useAbout, useModel, useRun } from '../api/queries.ts'
 import { select } from '../state/store.ts'
 import { saveFile } from '../ui/save-file.ts'
+import { csvUpTo } from './csv.ts'
 import { type DrawnFigure, drawFigure, type Figure, figureCsv } from './figure.ts'
 import { svgPng } from './figure-png.ts'
 import { sourceOf } from './figure-source.ts'
@@ -66,11 +67,10 @@ export function FigureMenu({ figure, name = 'this figure', compact = false }: Pr
     const of = figure()
     const drawn = await draw(of)
     const made = of.reproduce && (await api.reproduce(of.reproduce))
-    const csv = figureCsv(of)
     await pinFigure({
       title: drawn.title,
       svg: drawn.svg,
-      csv: csv.length > LARGEST_CSV ? null : csv,
+      csv: csvUpTo(of.table(), LARGEST_CSV),
       provenance: drawn.provenance,
       state: location.hash.replace(/^#/, ''),
       command: made?.command ?? null,

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { violations } from '../support/axe.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { type AppEngine, startAppEngine } from './app-engine.ts'
 
@@ -102,6 +103,17 @@ describe.sequential('notes and notebook', () => {
     await expect
       .poll(() => page.getByRole('textbox', { name: 'Note on induction-2l: pattern of L1H7' }).inputValue())
       .toBe(HOSTILE)
+  })
+
+  it('can be read and moved by a screen reader, light and dark', async () => {
+    expect(await violations(page)).toEqual([])
+    await page.evaluate(() => {
+      document.documentElement.dataset.theme = 'dark'
+    })
+    expect(await violations(page)).toEqual([])
+    await page.evaluate(() => {
+      document.documentElement.dataset.theme = 'light'
+    })
   })
 
   it('are removed, brought back to their place with their note, and opened where they were', async () => {
