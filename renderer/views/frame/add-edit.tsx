@@ -1,4 +1,4 @@
-/** Adds an edit by its parts: where (a hook of this model, head, positions) and what (zero, scale, add, set). */
+/** Adds an edit by its parts: where (a hook of this model, head, positions) and what (zero, scale, add or set values). */
 import { Popover } from '@base-ui/react/popover'
 import { type FormEvent, useState } from 'react'
 import type { OpenedModel } from '../../../core/api/contract.ts'
@@ -6,6 +6,7 @@ import type { Edit } from '../../../core/run/types.ts'
 import { addEdit } from '../../state/edit-history.ts'
 import { getSelection } from '../../state/store.ts'
 import { Choice } from '../../ui/select.tsx'
+import { SOURCE_FIELDS, SOURCES, type SourceKind, valuesIn } from './edit-source.ts'
 
 const OPS = [
   { value: 'zero', label: 'zero' },
@@ -38,17 +39,16 @@ function EditForm({ model, onDone }: { model: OpenedModel; onDone(): void }) {
   const [hook, setHook] = useState(`blocks.${now.head?.layer ?? 0}.hook_resid_pre`)
   const [op, setOp] = useState<Edit['op']>('zero')
   const [by, setBy] = useState('1')
+  const [source, setSource] = useState<SourceKind>('number')
+  const [fields, setFields] = useState<Readonly<Record<string, string>>>({})
   const [places, setPlaces] = useState<Readonly<Record<string, string>>>({
     pos: now.query === null ? '' : String(now.query),
   })
   const known = model.hooks.find(({ name }) => name === hook)
   const axes = SELECTORS.filter((axis) => known?.shape.includes(axis))
-  const number = Number(by)
-  const problem = !known
-    ? `This model has no hook “${hook}”.`
-    : op !== 'zero' && !(by === '-inf' || Number.isFinite(number))
-      ? 'Give a number.'
-      : null
+  const takesValues = op === 'set' || op === 'add'
+  const value = valuesIn(op, takesValues ? source : 'number', by, fields, model.spec.d_vocab)
+  const problem = known ? value.problem : `This model has no hook “${hook}”.`
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (problem) return
@@ -64,13 +64,7 @@ function EditForm({ model, onDone }: { model: OpenedModel; onDone(): void }) {
         ]
       }),
     )
-    const value = by === '-inf' ? ('-inf' as const) : number
-    addEdit({
-      hook,
-      ...where,
-      op,
-      ...(op === 'scale' ? { by: number } : op === 'zero' ? {} : { value }),
-    })
+    addEdit({ hook, ...where, op, ...value.part })
     onDone()
   }
   return (
@@ -104,20 +98,39 @@ function EditForm({ model, onDone }: { model: OpenedModel; onDone(): void }) {
       ))}
       <div className="path-line">
         <Choice label="What to do" value={op} options={OPS} onChange={setOp} />
-        {op !== 'zero' && (
+        {takesValues && (
+          <Choice label="Where the values come from" value={source} options={SOURCES} onChange={setSource} />
+        )}
+        {op !== 'zero' && !(op === 'set' && source !== 'number') && (
           <input
-            className="input mono"
+            className="input mono edit-number"
             aria-label="Number"
+            title={op === 'add' && source !== 'number' ? 'The values are multiplied with it' : undefined}
             value={by}
             onChange={(event) => setBy(event.target.value)}
           />
         )}
+      </div>
+      {takesValues &&
+        SOURCE_FIELDS[source].map(([name, empty]) => (
+          <label key={name}>
+            {name}
+            <input
+              className="input mono"
+              placeholder={empty}
+              value={fields[name] ?? ''}
+              spellCheck={false}
+              onChange={(event) => setFields({ ...fields, [name]: event.target.value })}
+            />
+          </label>
+        ))}
+      <div className="path-line">
+        <span className="problem small-text">{problem ?? ''}</span>
         <span className="spacer" />
         <button type="submit" className="button primary" disabled={problem !== null}>
           Add
         </button>
       </div>
-      <p className="problem">{problem ?? ''}</p>
     </form>
   )
 }

@@ -23,7 +23,7 @@ export function CircuitList({ edges, effects, onPlace, onRemove }: Props) {
         {edges.map((edge) => {
           const cell = effects.get(edgeName(edge))
           return (
-            <li key={edgeName(edge)} className="path-line">
+            <li key={edgeName(edge)} className="circuit-line">
               <button
                 type="button"
                 className="effect-line"
