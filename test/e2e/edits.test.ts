@@ -1,6 +1,8 @@
-/** A stack of edits saved as an experiment: brought back from the library, run on another checkpoint, deleted. */
+/** Steering from a file; a stack of edits saved as an experiment: brought back from the library, run on another checkpoint, deleted. */
+import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { writeSafetensors } from '../../core/checkpoint/index.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { type AppEngine, startAppEngine } from './app-engine.ts'
 
@@ -28,6 +30,44 @@ const eventually = <T>(get: () => T) => expect.poll(get, { timeout: 30_000 })
 const address = () => new URLSearchParams(new URL(page.url()).hash.slice(1))
 const stack = () => page.getByRole('region', { name: 'Active edits' })
 const kept = () => page.locator('.library').getByText('without its best head, 1 edit')
+
+describe.sequential('steering', () => {
+  async function addFrom(file: string) {
+    await page.getByRole('button', { name: 'Add edit…' }).last().click()
+    await page.getByRole('combobox', { name: 'What to do' }).click()
+    await page.getByRole('option', { name: 'add', exact: true }).click()
+    await page.getByRole('combobox', { name: 'Where the values come from' }).click()
+    await page.getByRole('option', { name: 'a vector in a file' }).click()
+    await page.getByRole('textbox', { name: 'file' }).fill(file)
+    await page.getByRole('textbox', { name: 'tensor' }).fill('v')
+    await page.getByRole('button', { name: 'Add', exact: true }).click()
+    await stack().waitFor()
+  }
+
+  it('adds a vector of a file to the residual stream; one that holds NaN is a sentence', async () => {
+    const vector = (name: string, data: Float32Array) => {
+      const file = join(engine.folder, `${name}.safetensors`)
+      writeSafetensors(file, [{ name: 'v', shape: [data.length], data }])
+      return file
+    }
+    await addFrom(
+      vector(
+        'steer',
+        Float32Array.from({ length: 128 }, (_, i) => Math.sin(i)),
+      ),
+    )
+    await page.locator('.prob-ablated').first().waitFor()
+    expect(JSON.parse(address().get('edits')!)).toMatchObject([{ op: 'add', from: { tensor: 'v' } }])
+    await stack().getByRole('button', { name: 'Remove all' }).click()
+    await addFrom(vector('broken', new Float32Array(128).fill(Number.NaN)))
+    await page
+      .getByText(/holds NaN/)
+      .first()
+      .waitFor()
+    await stack().getByRole('button', { name: 'Remove all' }).click()
+    await stack().waitFor({ state: 'hidden' })
+  })
+})
 
 describe.sequential('edits that are saved', () => {
   it('are kept by a name', async () => {
