@@ -63,6 +63,22 @@ const SCENES: readonly Scene[] = [
     },
   },
   {
+    name: 'paths',
+    state: `&tab=paths&t.corrupt=${encodeURIComponent(PROMPT.replace('Zorblat', 'Zirblat'))}`,
+    ready: '.path-node',
+    act: async (page) => {
+      const rank = async () => {
+        await page.getByRole('button', { name: /^Rank all/ }).click()
+        await page.getByText(/^(\d+) of \1 measured$/).waitFor()
+      }
+      await rank()
+      for (let i = 0; i < 2; i++) await page.getByRole('button', { name: 'Add strongest' }).click()
+      await page.locator('.path-open .id-chip').first().click()
+      await rank()
+      for (let i = 0; i < 2; i++) await page.getByRole('button', { name: 'Add strongest' }).click()
+    },
+  },
+  {
     name: 'series',
     state: '&tab=series',
     ready: '.series-view',
