@@ -2,13 +2,16 @@
  * The first minutes: four steps that show the loop on the prompt that is open (see the head, its score, ablate it, the
  * prediction changes). One line above the views, never in the way; each step ticks itself, however it was reached.
  */
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { useAbout, useInduction, useModel, useScan } from '../../api/queries.ts'
+import type { InductionView, RunDetail } from '../../../core/api/contract.ts'
+import { api } from '../../api/client.ts'
+import { useAbout, useInduction, useModel, useRun, useScan } from '../../api/queries.ts'
 import { addEdit, isActive } from '../../state/edit-history.ts'
 import { ablateHead } from '../../state/edits.ts'
 import { examplesOpen } from '../../state/examples.ts'
 import { formatScore, rankHeads } from '../../state/rank.ts'
-import { headName, type Selection, sameHead } from '../../state/selection.ts'
+import { type HeadId, headName, type Selection, sameHead } from '../../state/selection.ts'
 import { select, useSelection } from '../../state/store.ts'
 
 const KEY = 'headscope.first-steps'
@@ -36,15 +39,18 @@ function Steps({ onClose }: { onClose(): void }) {
   const selection = useSelection((s) => s)
   const scan = useScan().data
   const places = useInduction().data
+  const run = useRun().data
   const best = scan && rankHeads(scan.heads, 'induction')[0]
+  const head = best ? { layer: best.layer, head: best.head } : null
   const [seen, setSeen] = useState(0)
-  if (!best || !places) return null
-  const head = { layer: best.layer, head: best.head }
+  const telling = useQuery({
+    queryKey: ['first-steps', run?.id, head && headName(head)],
+    queryFn: () => tellingPlace(run!, head!, places!),
+    enabled: run !== undefined && head !== null && places !== undefined,
+  })
+  if (!best || !head || !telling.data) return null
   const name = headName(head)
-  const weights = places.heads.find((h) => sameHead(h, head))?.weights ?? []
-  const strongest = weights.indexOf(Math.max(...weights))
-  const pair = places.pairs[strongest]
-  if (!pair) return null
+  const { pair, says: change } = telling.data
   const steps: readonly { says: string; done: (s: Selection) => boolean; show: () => void }[] = [
     {
       says: `${name} looks at what followed last time`,
@@ -59,10 +65,13 @@ function Steps({ onClose }: { onClose(): void }) {
     {
       says: 'ablate it',
       done: (s) => isActive(s.edits, ablateHead(head)),
-      show: () => addEdit(ablateHead(head)),
+      show: () => {
+        addEdit(ablateHead(head))
+        select({ compare: 'before' }) // its own pattern stays as it is: a map of zeros would say nothing
+      },
     },
     {
-      says: 'the prediction has changed →',
+      says: change,
       done: (s) => isActive(s.edits, ablateHead(head)) && s.query === pair.query && s.tiles !== 'scores',
       show: () => {
         if (!isActive(selection.edits, ablateHead(head))) addEdit(ablateHead(head))
@@ -98,12 +107,9 @@ function Steps({ onClose }: { onClose(): void }) {
       </ol>
       <span className="spacer" />
       {at === steps.length && (
-        <span className="muted">
-          That is the loop.{' '}
-          <button type="button" className="link" onClick={() => examplesOpen.set(true)}>
-            Twelve more examples
-          </button>
-        </span>
+        <button type="button" className="link" onClick={() => examplesOpen.set(true)}>
+          more examples
+        </button>
       )}
       <button
         type="button"
@@ -116,6 +122,50 @@ function Steps({ onClose }: { onClose(): void }) {
       </button>
     </section>
   )
+}
+
+/** Places that are looked through for the one that shows most. */
+const MOST_PLACES = 256
+
+interface Telling {
+  readonly pair: InductionView['pairs'][number]
+  /** What the prediction does there without the head. */
+  readonly says: string
+}
+
+/**
+ * The place where the head looks back and the model's answer needs it most: what really follows loses most without it.
+ * One pass with and one without the head. null where the head looks back nowhere.
+ */
+async function tellingPlace(run: RunDetail, head: HeadId, places: InductionView): Promise<Telling | null> {
+  const weights = places.heads.find((one) => sameHead(one, head))?.weights ?? []
+  const order = weights.map((_, i) => i).sort((a, b) => weights[b]! - weights[a]!)
+  const found = order
+    .slice(0, MOST_PLACES)
+    .flatMap((i) => (weights[i]! > 0.3 || i === order[0] ? [places.pairs[i]!] : []))
+  if (found.length === 0) return null
+  const { positions } = await api.predict({
+    model: run.model,
+    prompt: { ids: run.views.map(({ id }) => id) },
+    edits: [ablateHead(head)],
+    positions: found.map(({ query }) => query),
+  })
+  const falls = found.map((pair, i) => {
+    const next = run.views[pair.query + 1]
+    const prob = (side: 'base' | 'edited') =>
+      positions[i]?.[side].find(({ token }) => token.id === next?.id)?.prob ?? null
+    return { pair, next, before: prob('base'), after: prob('edited') }
+  })
+  const fall = ({ before, after }: (typeof falls)[number]) =>
+    before === null || after === null ? Number.NEGATIVE_INFINITY : before - after
+  const most = falls.reduce((best, one) => (fall(one) > fall(best) ? one : best))
+  return {
+    pair: most.pair,
+    says:
+      fall(most) > 0
+        ? `‘${most.next!.text}’ falls from ${most.before!.toFixed(2)} to ${most.after!.toFixed(2)} →`
+        : 'the prediction has changed →',
+  }
 }
 
 function remembered(): boolean {
