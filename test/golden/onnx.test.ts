@@ -40,6 +40,8 @@ describe.each([
   ['gpt2.onnx', 'gpt2-prefixed', 3, true],
   ['gpt2-opset13.onnx', 'gpt2-prefixed', 3, true],
   ['neox-parallel.onnx', 'neox-parallel', 2, false],
+  ['bloom.onnx', 'bloom-alibi', 2, true],
+  ['cohere.onnx', 'cohere-interleaved', 3, false],
   ['llama-past.onnx', 'llama-gqa', 2, true],
 ])('%s of %s', (file, checkpoint, layers, serial) => {
   const path = join(FOLDER, file)
@@ -123,6 +125,8 @@ describe.each([
   ['gpt2.onnx', 'gpt2-prefixed'],
   ['gpt2-opset13.onnx', 'gpt2-prefixed'],
   ['neox-parallel.onnx', 'neox-parallel'],
+  ['bloom.onnx', 'bloom-alibi'],
+  ['cohere.onnx', 'cohere-interleaved'],
   ['llama-past.onnx', 'llama-gqa'],
 ])('edits and continuations: %s as %s', (file, checkpoint) => {
   let model: Model
