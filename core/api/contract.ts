@@ -408,14 +408,21 @@ export type ReproduceRequest =
 
 /** Analyses that a figure shows. `series` names a series or one of its members, `bench` is one head taken apart. */
 export type AnalysisRequest =
-  | { readonly kind: 'lens'; readonly request: Inside.LensRequest }
-  | { readonly kind: 'dla'; readonly request: Inside.DlaRequest }
-  | { readonly kind: 'weights'; readonly request: Inside.WeightsRequest }
-  | { readonly kind: 'bench'; readonly request: Inside.HeadInput }
+  | InsideAnalysis
   | { readonly kind: 'compare'; readonly request: Heads.CompareRequest }
   | { readonly kind: 'spans'; readonly request: Heads.SpansRequest }
   | { readonly kind: 'relation'; readonly request: Heads.RelationRequest }
   | { readonly kind: 'series'; readonly request: Heads.SeriesRequest }
+  | { readonly kind: 'summary'; readonly request: Heads.SummaryRequest }
+export type InsideAnalysis =
+  | { readonly kind: 'lens'; readonly request: Inside.LensRequest }
+  | { readonly kind: 'dla'; readonly request: Inside.DlaRequest }
+  | { readonly kind: 'weights'; readonly request: Inside.WeightsRequest }
+  | { readonly kind: 'pairs'; readonly request: Inside.PairsRequest }
+  | { readonly kind: 'geometry'; readonly request: Inside.GeometryRequest }
+  | { readonly kind: 'contexts'; readonly request: Inside.ContextsRequest }
+  | { readonly kind: 'compound'; readonly request: Inside.CompoundRequest }
+  | { readonly kind: 'bench'; readonly request: Inside.HeadInput }
 
 /** What a sweep tells beside its progress. */
 export type SweepNews<C = unknown> =

@@ -1,71 +1,15 @@
 /**
- * Requests of analyses as words of a command and as lines of a script. In: plain data. Out: text parts for reproduce.ts.
- * Pure. What no command does (edits of a lens or of an attribution, single steps of a head) has null words.
+ * Requests about heads, texts and checkpoints as words of a command and as lines of a script; the others are in
+ * reproduce-inside.ts. In: plain data. Out: text parts for reproduce.ts. Pure.
  */
 import { headName } from '../graph/hook-names.ts'
 import type { AnalysisRequest } from './contract.ts'
+import { type CommandForm, type Folders, literal, type ScriptForm } from './reproduce-forms.ts'
+import { insideCommand, insideScript } from './reproduce-inside.ts'
 import { code, encoded, fields, option, promptsWords, promptWords, quoted } from './reproduce-words.ts'
-
-/** Folders that a script opens, where a request has names. */
-export interface Folders {
-  readonly path: string
-  /** The second checkpoint of a comparison. */
-  readonly b?: string
-  /** The checkpoints of a series. */
-  readonly members?: readonly { readonly at: string; readonly path: string }[]
-}
-
-/** The command's name and its words; lines that have to stand before it; null: there is no command. */
-export interface CommandForm {
-  readonly name: string
-  readonly words: readonly string[]
-  readonly before?: string
-}
-
-/** The lines of a script behind `openModel`; `imports` beside it. */
-export interface ScriptForm {
-  readonly imports: readonly string[]
-  readonly lines: readonly string[]
-}
 
 export function analysisCommand(asked: AnalysisRequest, { members = [] }: Folders): CommandForm | null {
   switch (asked.kind) {
-    case 'lens': {
-      const { model, prompt, positions = [], layers = [], answer, top, edits = [] } = asked.request
-      if (edits.length > 0) return null
-      const words = [
-        model,
-        ...promptWords(prompt),
-        ...positions.flatMap((pos) => option('pos', pos)),
-        ...layers.flatMap((layer) => option('layer', layer)),
-        ...tokenWords('answer', answer),
-        ...option('top', top),
-      ]
-      return { name: 'lens', words }
-    }
-    case 'dla': {
-      const { model, prompt, answer, wrong, pos, edits = [], sources, value_bias } = asked.request
-      if (edits.length > 0) return null
-      const words = [
-        model,
-        ...promptWords(prompt),
-        ...tokenWords('answer', answer),
-        ...tokenWords('wrong', wrong),
-        ...option('pos', pos),
-        ...(sources ? ['--sources'] : []),
-        ...option('value-bias', value_bias),
-      ]
-      return { name: 'dla', words }
-    }
-    case 'weights': {
-      const { model, fold, composition } = asked.request
-      const words = [
-        model,
-        ...option('fold', fold === undefined ? undefined : fold ? 'yes' : 'no'),
-        ...(composition === false ? ['--no-composition'] : []),
-      ]
-      return { name: 'weights', words }
-    }
     case 'compare': {
       const { a, b, prompts, scores, length, batch, seed, match, weights } = asked.request
       const given = promptsWords(prompts)
@@ -123,43 +67,23 @@ export function analysisCommand(asked: AnalysisRequest, { members = [] }: Folder
         before: `printf '%s\\n' ${written} > ${file}`,
       }
     }
+    case 'summary': {
+      const { model, prompt, kind, pos, without_first: withoutFirst } = asked.request
+      const words = [
+        model,
+        ...promptWords(prompt),
+        ...option('pos', pos),
+        ...(withoutFirst ? ['--without-first'] : []),
+      ]
+      return { name: kind, words }
+    }
     default:
-      return null
+      return insideCommand(asked)
   }
 }
 
 export function analysisScript(asked: AnalysisRequest, { b = '', members = [] }: Folders): ScriptForm {
   switch (asked.kind) {
-    case 'lens': {
-      const { model: _, prompt, answer, ...options } = asked.request
-      const own = [fields(options), answer === undefined ? '' : `answer: ${tokenCode(answer)}`]
-      return {
-        imports: ['logitLens'],
-        lines: [`const result = await logitLens(model, [${encoded(prompt)}], ${literal(own)})`],
-      }
-    }
-    case 'dla': {
-      const { model: _, prompt, answer, wrong, value_bias: valueBias, ...options } = asked.request
-      const own = [
-        `answer: ${tokenCode(answer)}`,
-        wrong === undefined ? '' : `wrong: ${tokenCode(wrong)}`,
-        fields({ ...options, valueBias }),
-      ]
-      return {
-        imports: ['directLogitAttribution'],
-        lines: [`const result = await directLogitAttribution(model, ${encoded(prompt)}, ${literal(own)})`],
-      }
-    }
-    case 'weights': {
-      const { model: _, ...options } = asked.request
-      return {
-        imports: ['copyingScores', 'weightAnalysis'],
-        lines: [
-          `const weights = await weightAnalysis(model, ${literal([fields(options)])})`,
-          'const result = { ...weights, copying: await copyingScores(model) }',
-        ],
-      }
-    }
     case 'compare': {
       const { a: _a, b: _b, prompts, weights, report: _, ...options } = asked.request
       const maps = weights
@@ -210,16 +134,17 @@ export function analysisScript(asked: AnalysisRequest, { b = '', members = [] }:
         lines: [`const result = await relationProbe(model, ${list})`],
       }
     }
-    default: {
-      const { prompt, layer, head } = asked.request
+    case 'summary': {
+      const { model: _, prompt, without_first: withoutFirst, ...options } = asked.request
       return {
-        imports: ['firstPrinciples'],
+        imports: ['attentionSummary'],
         lines: [
-          `const run = await firstPrinciples.headRun(model, ${encoded(prompt)}, ${literal([fields({ layer, head })])})`,
-          'const result = firstPrinciples.headSteps(model.spec, run)',
+          `const result = await attentionSummary(model, ${encoded(prompt)}, ${literal([fields({ ...options, withoutFirst })])})`,
         ],
       }
     }
+    default:
+      return insideScript(asked)
   }
 }
 
@@ -229,19 +154,4 @@ function withFile(form: CommandForm, file: string | null): CommandForm {
   return file === null
     ? form
     : { ...form, before: `# ${file}: the texts, one {"text": …} or {"ids": …} a line` }
-}
-
-/** A token by its id or as text. */
-function tokenWords(name: string, token: string | number | undefined): string[] {
-  return typeof token === 'number' ? option(`${name}-id`, token) : option(name, token)
-}
-
-/** A token that is given as text is the one that it encodes to. */
-function tokenCode(token: string | number): string {
-  return typeof token === 'number' ? String(token) : `model.encode(${code(token)}, { bos: 'no' })[0]`
-}
-
-function literal(parts: readonly string[]): string {
-  const inside = parts.filter((part) => part !== '').join(', ')
-  return inside === '' ? '{}' : `{ ${inside} }`
 }

@@ -78,6 +78,11 @@ const REQUESTS: ReproduceRequest[] = [
     },
   },
   { kind: 'weights', request: { model: 'm', fold: false, composition: false } },
+  { kind: 'pairs', request: { model: 'm', layer: 1, head: 2, circuit: 'qk', count: 7 } },
+  {
+    kind: 'summary',
+    request: { model: 'm', prompt: { text: 'a' }, kind: 'rollout', pos: 3, without_first: true },
+  },
   {
     kind: 'compare',
     request: {
@@ -121,7 +126,8 @@ describe('reproduction', () => {
 
   test.each(REQUESTS)('$kind: every option is one that the command has', (asked) => {
     const [program, name, ...rest] = wordsIn(commandOf(asked, { path: '/m' })!)
-    expect([program, name]).toEqual(['headscope', asked.kind])
+    const command = { pairs: 'weights', summary: 'rollout' }[asked.kind as string] ?? asked.kind
+    expect([program, name]).toEqual(['headscope', command])
     const { values, positionals } = readArguments(COMMANDS.find((one) => one.name === name)!, rest)
     expect(positionals).toEqual(
       'a' in asked.request ? [asked.request.a, asked.request.b] : [asked.request.model],
@@ -213,6 +219,9 @@ describe('reproduction', () => {
       { kind: 'relation', request: { model: 'm' } },
       { kind: 'series', request: { model: 'm' } },
       { kind: 'bench', request: { model: 'm', prompt: { ids: [1] }, layer: 0, head: 0 } },
+      { kind: 'geometry', request: { model: 'm', prompt: { ids: [1] } } },
+      { kind: 'contexts', request: { model: 'm', places: [{ prompt: { text: 'a' }, pos: 0 }] } },
+      { kind: 'compound', request: { model: 'm', prompt: { ids: [1, 2] }, positions: [0, 1] } },
     ]
     for (const asked of more) {
       const names = /^import \{ (.*) \} from/

@@ -14,7 +14,8 @@ import type {
   RunRequest,
   ScanRequest,
 } from './contract.ts'
-import { analysisCommand, analysisScript, type Folders, type ScriptForm } from './reproduce-analyses.ts'
+import { analysisCommand, analysisScript } from './reproduce-analyses.ts'
+import type { Folders, ScriptForm } from './reproduce-forms.ts'
 import { code, encoded, fields, option, promptWords, quoted } from './reproduce-words.ts'
 
 /** Both forms. `folders`: what a script opens, where the request has bundled names. */

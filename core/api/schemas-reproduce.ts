@@ -10,8 +10,16 @@ import {
   runBody,
   scanBody,
 } from './schemas.ts'
-import { compareBody, relationBody, seriesBody, spansBody } from './schemas-heads.ts'
-import { dlaBody, lensBody, weightsBody } from './schemas-inside.ts'
+import { compareBody, relationBody, seriesBody, spansBody, summaryBody } from './schemas-heads.ts'
+import {
+  compoundBody,
+  contextsBody,
+  dlaBody,
+  geometryBody,
+  lensBody,
+  pairsBody,
+  weightsBody,
+} from './schemas-inside.ts'
 
 const index = z.int().min(0)
 const of = <K extends string, S extends z.ZodType>(kind: K, request: S) =>
@@ -31,5 +39,10 @@ export const reproduceBody = z.discriminatedUnion('kind', [
   of('spans', spansBody),
   of('relation', relationBody),
   of('series', seriesBody),
+  of('summary', summaryBody),
+  of('pairs', pairsBody),
+  of('geometry', geometryBody),
+  of('contexts', contextsBody),
+  of('compound', compoundBody),
   of('bench', z.strictObject({ model, prompt, layer: index, head: index })),
 ])

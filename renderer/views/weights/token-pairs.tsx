@@ -2,20 +2,50 @@
 import { useMutation } from '@tanstack/react-query'
 import type { OpenedModel } from '../../../core/api/contract.ts'
 import { tokenPairs } from '../../api/jobs.ts'
+import { barsBody } from '../../charts/bars-figure.ts'
+import type { Figure } from '../../charts/figure.ts'
+import { FigureMenu } from '../../charts/figure-menu.tsx'
 import { signedWeight } from '../../state/format.ts'
 import { type HeadId, headName } from '../../state/selection.ts'
 import { useTool } from '../../state/store.ts'
 import { Segmented } from '../../ui/segmented.tsx'
 
+const COUNT = 40
+
 export function TokenPairs({ model, head }: { model: OpenedModel; head: HeadId }) {
   const [circuit, setCircuit] = useTool<'ov' | 'qk'>('circuit', 'ov')
+  const requestOf = (of: 'ov' | 'qk') => ({ model: model.path, ...head, circuit: of, count: COUNT })
   const pairs = useMutation({
-    mutationFn: (of: 'ov' | 'qk') => tokenPairs({ model: model.path, ...head, circuit: of, count: 40 }),
+    mutationFn: (of: 'ov' | 'qk') => tokenPairs(requestOf(of)),
   })
   const found = pairs.data
+  const word = (id: number) => found?.words[id]?.text ?? String(id)
+  const list = found?.pairs ?? []
+  const figure = (): Figure => ({
+    title: `strongest token pairs of the ${circuit.toUpperCase()} circuit of ${headName(head)}`,
+    note: circuit === 'ov' ? 'attended → said: what the head adds to a logit.' : 'query → key: the score.',
+    ofModel: true,
+    body: () =>
+      barsBody(
+        [circuit === 'ov' ? 'attended → said' : 'query → key'],
+        list.map(({ input, output, value }) => ({
+          name: `${word(input)} → ${word(output)}`,
+          values: [{ value }],
+        })),
+        Math.max(1e-12, ...list.map(({ value }) => Math.abs(value))),
+      ),
+    table: () => ({
+      columns: ['input_id', 'input', 'output_id', 'output', 'value'],
+      rows: list.map(({ input, output, value }) => [input, word(input), output, word(output), value]),
+    }),
+    reproduce: { kind: 'pairs', request: requestOf(circuit) },
+  })
   return (
     <section className="strongest" aria-label="Token pairs">
-      <h3 className="pane-title">Token pairs of {headName(head)}</h3>
+      <h3 className="pane-title">
+        Token pairs of {headName(head)}
+        {found && <FigureMenu figure={figure} name="the pairs" compact />}
+      </h3>
       <p className="button-row">
         <Segmented
           label="Circuit"

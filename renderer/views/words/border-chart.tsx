@@ -33,6 +33,7 @@ export function borderFigure(
   title: string,
   note: string,
   facts: readonly string[],
+  reproduce: Figure['reproduce'],
 ): Figure {
   return {
     title,
@@ -44,7 +45,7 @@ export function borderFigure(
       columns: ['border', ...lines.map(({ name }) => name)],
       rows: (lines[0]?.values ?? []).map((_, i) => [i, ...lines.map(({ values }) => values[i] ?? null)]),
     }),
-    reproduce: null,
+    reproduce,
   }
 }
 

@@ -56,6 +56,7 @@ function Pieces({ model, run }: { model: OpenedModel; run: RunDetail }) {
       'pieces of one entity beside other pairs',
       'Mean cosine of the residuals of the pieces, and of other pairs of this prompt at the same distances.',
       [`pieces at positions ${pieces.join(', ')}`],
+      { kind: 'compound', request: { model: model.path, prompt, positions: pieces } },
     ),
     ofModel: false,
   })

@@ -146,6 +146,7 @@ function Found({ model, reply, places }: FoundProps) {
       'one token in several texts',
       'Cosine of the residuals of one token in two texts, at every block border.',
       places.map(({ prompt, pos }, i) => `text ${i + 1}, position ${pos}: ${prompt.text}`),
+      { kind: 'contexts', request: { model: model.path, places } },
     )
   const cell = (i: number) => ({ ...places[i]!, border: at })
   const change = useQuery({
