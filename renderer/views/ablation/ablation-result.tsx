@@ -52,8 +52,10 @@ function Result({ model, run, sweep }: ResultProps) {
   const over = useHover()
   const head = useSelection((s) => s.head)
   const { spec } = model
-  const byHead = request.over === 'heads'
-  const columns = byHead ? spec.n_heads : request.over === 'positions' ? (request.prompt.ids?.length ?? 1) : 1
+  const byHead = request.over === 'heads' || request.over === 'cross_heads'
+  const { ids, decoder } = request.prompt
+  const positions = (decoder?.ids ?? ids)?.length ?? 1
+  const columns = byHead ? spec.n_heads : request.over === 'positions' ? positions : 1
   const totals = useMemo(() => cellGrid(cells, columns, total), [cells, columns])
   const directs = useMemo(() => cellGrid(cells, columns, direct), [cells, columns])
   const hasDirect = directs.most > 0
@@ -164,7 +166,8 @@ function Result({ model, run, sweep }: ResultProps) {
                   className="button small"
                   title="Every view then shows the prompt with and without it"
                   onClick={() => {
-                    for (const edit of editsOf(request.over, chosen)) addEdit(edit)
+                    for (const edit of editsOf(request.over, chosen, spec.encoder !== undefined))
+                      addEdit(edit)
                   }}
                 >
                   Make it an active edit
@@ -215,10 +218,14 @@ function Result({ model, run, sweep }: ResultProps) {
 }
 
 /** A layer is two edits: what its attention and its MLP add. */
-function editsOf(over: AblateRequest['over'], cell: AblationCell): Edit[] {
+function editsOf(over: AblateRequest['over'], cell: AblationCell, crosses: boolean): Edit[] {
   const block = `blocks.${cell.layer}`
   const where = cell.pos === undefined ? {} : { pos: cell.pos }
   if (over === 'heads') return [{ hook: `${block}.attn.hook_z`, head: cell.head ?? 0, op: 'zero' }]
+  if (over === 'cross_heads')
+    return [{ hook: `${block}.cross_attn.hook_z`, head: cell.head ?? 0, op: 'zero' }]
   const mlp: Edit = { hook: `${block}.hook_mlp_out`, ...where, op: 'zero' }
-  return over === 'mlps' ? [mlp] : [{ hook: `${block}.hook_attn_out`, ...where, op: 'zero' }, mlp]
+  if (over === 'mlps') return [mlp]
+  const written = ['hook_attn_out', ...(crosses ? ['hook_cross_attn_out'] : [])]
+  return [...written.map((name): Edit => ({ hook: `${block}.${name}`, ...where, op: 'zero' })), mlp]
 }

@@ -24,6 +24,8 @@ const OVERS: readonly { readonly value: Over; readonly label: string }[] = [
   { value: 'layers', label: 'every layer' },
   { value: 'positions', label: 'layer × position' },
 ]
+/** Where a decoder reads an encoder's text. */
+const CROSS = { value: 'cross_heads', label: 'every head over the source' } as const
 const KINDS: readonly { readonly value: Kind; readonly label: string }[] = [
   { value: 'zero', label: 'zero' },
   { value: 'mean', label: 'mean over texts' },
@@ -46,6 +48,7 @@ export function AblationView() {
 
 function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
   const [over, setOver] = useTool<Over>('over', 'heads')
+  const overs = model.spec.encoder ? [...OVERS, CROSS] : OVERS
   const [kind, setKind] = useTool<Kind>('kind', 'zero')
   const [texts, setTexts] = useTool<string>('texts', '')
   const [meanOver, setMeanOver] = useTool<'all' | 'pos'>('meanover', 'all')
@@ -68,7 +71,7 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
           ...(needsTexts ? { reference: lines.map((text) => ({ text })) } : {}),
           ...(kind === 'mean' ? { meanOver } : {}),
         },
-        `Ablating ${OVERS.find((o) => o.value === over)?.label}`,
+        `Ablating ${overs.find((o) => o.value === over)?.label}`,
         (id) => setTool('ablation', String(id)),
       ),
   })
@@ -79,7 +82,7 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
       <div className="toolbar is-wrapping">
         <span className="field">
           <span>take away</span>
-          <Choice label="What is ablated" value={over} options={OVERS} onChange={setOver} />
+          <Choice label="What is ablated" value={over} options={overs} onChange={setOver} />
         </span>
         <span className="field">
           <span>put in its place</span>

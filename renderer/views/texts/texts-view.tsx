@@ -53,7 +53,7 @@ function Texts({
   run: RunDetail
   source: NonNullable<RunDetail['source']>
 }) {
-  const [kind, setKind] = useTool<AttentionOf>('texts', 'cross')
+  const [kind, setKind] = useTool<AttentionOf>('attention', 'cross')
   const of = KINDS.find(({ value }) => value === kind)?.value ?? 'cross'
   const chosen = useSelection((s) => s.head)
   const thumbnails = useTextThumbnails(run.id, of)
