@@ -39,13 +39,17 @@ function Summary({ model, run }: { model: OpenedModel; run: RunDetail }) {
   const locked = useSelection((s) => s.query)
   const pos = locked !== null && locked < run.views.length ? locked : run.views.length - 1
   const ids = run.views.map(({ id }) => id)
+  const request = {
+    model: model.path,
+    prompt: { ids },
+    kind,
+    pos,
+    row: true,
+    without_first: first === 'without',
+  }
   const found = useQuery({
     queryKey: ['summary', model.path, run.id, kind, pos, first],
-    queryFn: ({ signal }) =>
-      headsApi.summary(
-        { model: model.path, prompt: { ids }, kind, pos, row: true, without_first: first === 'without' },
-        signal,
-      ),
+    queryFn: ({ signal }) => headsApi.summary(request, signal),
     retry: false,
   })
   const values = found.data?.values ?? []
@@ -65,7 +69,7 @@ function Summary({ model, run }: { model: OpenedModel; run: RunDetail }) {
       columns: ['pos', 'token', kind],
       rows: values.map((value, key) => [key, run.views[key]!.text, value]),
     }),
-    reproduce: null,
+    reproduce: { kind: 'summary', request },
   })
   return (
     <section className="view words-view" aria-label="Summary">
