@@ -5,7 +5,7 @@
 import { useCallback } from 'react'
 import { preciseWeight, signedWeight } from '../state/format.ts'
 import type { Theme } from '../state/theme.ts'
-import { isDark, isSignedDark, rampPosition } from './color.ts'
+import { rampPosition, signedInk, weightInk } from './color.ts'
 import type { View } from './labels.ts'
 import type { Reading } from './reading.ts'
 
@@ -39,8 +39,9 @@ export function CellNumbers({ reading, theme, log, view, cell, side }: Props) {
           const value = reading.at(query, key)
           if (value === null) continue
           const share = value / (reading.most || 1)
-          const dark = reading.signed ? isSignedDark(theme, share) : isDark(theme, rampPosition(share, log))
-          context.fillStyle = dark ? '#fff' : '#16202f'
+          context.fillStyle = reading.signed
+            ? signedInk(theme, share)
+            : weightInk(theme, rampPosition(share, log))
           const text = reading.signed ? signedWeight(value) : preciseWeight(value)
           context.fillText(text, (key + 0.5 - x) * cell, (query + 0.5 - y) * cell, cell - 2)
         }

@@ -41,10 +41,15 @@ export function weightColor(theme: Theme, t: number): string {
   return `rgb(${at(theme, t).join(' ')})`
 }
 
-/** Whether text on that colour should be the light one. */
-export function isDark(theme: Theme, t: number): boolean {
-  const [r, g, b] = at(theme, t)
-  return 0.299 * r + 0.587 * g + 0.114 * b < 140
+/** The colour of text on that of a weight: of white and black the one with more contrast, 4.5 or more on any. */
+export function weightInk(theme: Theme, t: number): string {
+  return inkOn(at(theme, t))
+}
+
+/** Relative luminance as WCAG 2 has it: at 0.179 white and black are equally far. */
+function inkOn(rgb: Rgb): string {
+  const [r, g, b] = rgb.map((c) => (c <= 10 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4))
+  return 0.2126 * r! + 0.7152 * g! + 0.0722 * b! < 0.179 ? '#fff' : '#000'
 }
 
 const LEFT_OUT: Record<Theme, Rgb> = { light: [235, 231, 224], dark: [43, 39, 33] }
@@ -131,10 +136,9 @@ export function signedColor(theme: Theme, t: number): string {
   return `rgb(${signedAt(theme, t).join(' ')})`
 }
 
-/** Whether text on that colour should be the light one. */
-export function isSignedDark(theme: Theme, t: number): boolean {
-  const [r, g, b] = signedAt(theme, t)
-  return 0.299 * r + 0.587 * g + 0.114 * b < 140
+/** The colour of text on that of a signed value. */
+export function signedInk(theme: Theme, t: number): string {
+  return inkOn(signedAt(theme, t))
 }
 
 /** Pixels of 2 × LEVELS - 1 signed values from -1 to 1; the middle one is 0. */

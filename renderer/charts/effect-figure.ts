@@ -3,7 +3,7 @@
  * bottom, as on screen. Undefined cells are grey, cells that were not computed stay blank.
  */
 
-import { isSignedDark, signedColor } from './color.ts'
+import { signedColor, signedInk } from './color.ts'
 import type { EffectValue } from './effect-grid.tsx'
 import { BLANK, type FigureBody, LINE, PALE, rectAt, signedLegend, textAt, UNDEFINED } from './svg.ts'
 
@@ -50,7 +50,7 @@ export function effectBody({
             anchor: 'middle',
             middle: true,
             size: 9,
-            fill: isSignedDark('light', t) ? '#fff' : '#1b2330',
+            fill: signedInk('light', t),
           }),
         )
     }

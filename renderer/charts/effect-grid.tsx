@@ -7,7 +7,7 @@ import { type KeyboardEvent, type PointerEvent, type ReactNode, useCallback, use
 import type { Theme } from '../state/theme.ts'
 import { range } from '../ui/range.ts'
 import { useSize } from '../ui/use-size.ts'
-import { isSignedDark, LEVELS, signedPixels } from './color.ts'
+import { LEVELS, signedInk, signedPixels } from './color.ts'
 import { visibleLabels } from './labels.ts'
 
 /** null: undefined there. undefined: not computed. */
@@ -173,7 +173,7 @@ export function EffectGrid(props: EffectGridProps) {
                 const at = { layer: Math.floor(i / columns), column: i % columns }
                 const shown = value(at.layer, at.column)
                 if (shown === undefined) return null
-                const dark = shown !== null && isSignedDark(theme, most === 0 ? 0 : shown / most)
+                const dark = shown !== null && signedInk(theme, most === 0 ? 0 : shown / most) === '#fff'
                 return (
                   <span key={i} className={dark ? 'effect-number is-light' : 'effect-number'} style={box(at)}>
                     {shown === null ? '∅' : format(shown)}

@@ -5,7 +5,7 @@
 import type { TokenView } from '../../core/checkpoint/types.ts'
 import { type Pattern, weightAt } from '../api/pattern.ts'
 import { layoutArcs, MOST_ARCS, strongestEdges } from './arcs.ts'
-import { isDark, isSignedDark, rampPosition, signedColor, weightColor } from './color.ts'
+import { rampPosition, signedColor, signedInk, weightColor, weightInk } from './color.ts'
 import type { Table } from './csv.ts'
 import { paintDifference } from './difference-pixels.ts'
 import { visibleLabels } from './labels.ts'
@@ -147,7 +147,7 @@ export function textBody(
       parts.push(rectAt(x, y, width, TEXT.line - 5, fill, { title: `${query} → ${i}: ${value}` }))
     }
     if (i === query) parts.push(rectAt(x, y, width, TEXT.line - 5, 'none', { stroke: '#d9730d' }))
-    const dark = t !== null && (reading.signed ? isSignedDark('light', t) : isDark('light', t))
+    const dark = t !== null && (reading.signed ? signedInk('light', t) : weightInk('light', t)) === '#fff'
     const later = query !== null && value === null && i !== query
     parts.push(
       textAt(x + 2, y + 14, token.text, {

@@ -5,7 +5,7 @@
 import { type KeyboardEvent, type PointerEvent, useState } from 'react'
 import type { GridReply } from '../../../core/api/contract.ts'
 import type { TokenView } from '../../../core/checkpoint/types.ts'
-import { isDark, isSignedDark } from '../../charts/color.ts'
+import { signedInk, weightInk } from '../../charts/color.ts'
 import { visibleLabels } from '../../charts/labels.ts'
 import { preciseWeight, signedWeight } from '../../state/format.ts'
 import type { Theme } from '../../state/theme.ts'
@@ -139,7 +139,7 @@ export function MatrixGrid(props: Props) {
                 const value = grid.values[n] ?? null
                 if (value === null) return null
                 const t = position(value, scale, end)
-                const dark = scale === 'weight' ? isDark(theme, t) : isSignedDark(theme, t)
+                const dark = (scale === 'weight' ? weightInk(theme, t) : signedInk(theme, t)) === '#fff'
                 return (
                   <span
                     key={n}

@@ -76,7 +76,9 @@ function Entry({ active, index, count }: { active: ActiveEdit; index: number; co
         title={`${describeEdit(active.edit)}\n${active.on ? 'Click: switch off' : 'Click: switch on'}`}
         onClick={() => switchEdit(index)}
       >
-        <i className="index">{index + 1}</i>
+        <i className="index" aria-hidden="true">
+          {index + 1}
+        </i>
         <span className="clip">{label}</span>
       </button>
       <Popover.Root onOpenChange={(open) => (open ? setName(active.name ?? '') : undefined)}>

@@ -8,10 +8,11 @@ import { openCheckpoint, openRun, runOn } from '../../state/open.ts'
 import { rankHeads, scoreLabel } from '../../state/rank.ts'
 import { headName, type Selection } from '../../state/selection.ts'
 import { showExample } from '../../state/show-example.ts'
-import { select } from '../../state/store.ts'
+import { select, setTool } from '../../state/store.ts'
 import { currentTheme, toggleTheme } from '../../state/theme.ts'
 import { range } from '../../ui/range.ts'
 import type { ViewTab } from '../index.ts'
+import { MASSES, WEIGHTINGS } from '../pattern/use-derived.ts'
 
 interface Around {
   readonly views: readonly ViewTab[]
@@ -68,6 +69,12 @@ export function frameActions(around: Around): Action[] {
     ['text', 'linked text'],
   ] as const)
     put('Pattern', `Draw as ${label}`, () => select({ form, tab: 'pattern' }))
+  for (const { value, label } of WEIGHTINGS)
+    if (value !== (selection.tool.weighting ?? 'weight'))
+      put('Pattern', `Cells say ${label}`, () => setTool('weighting', value === 'weight' ? '' : value))
+  for (const { value, label } of MASSES)
+    if (value !== (selection.tool.mass ?? 'all'))
+      put('Pattern', `Show ${label}`, () => setTool('mass', value === 'all' ? '' : value))
   for (const name of Object.keys(scan?.heads[0]?.scores ?? {}))
     put('Colour', `Colour heads by ${scoreLabel(name)}`, () => select({ score: name, tab: 'heads' }))
 

@@ -2,7 +2,7 @@
 import type { HeadScores } from '../../../core/analysis/types.ts'
 import type { SpecSummary } from '../../../core/api/contract.ts'
 import type { Thumbnails } from '../../api/client.ts'
-import { isDark, weightColor } from '../../charts/color.ts'
+import { weightColor, weightInk } from '../../charts/color.ts'
 import {
   BLANK,
   canvasImage,
@@ -85,7 +85,7 @@ export function headGridBody(picture: GridPicture): FigureBody {
         textAt(x + size - 3, y + 11, value ? formatScore(value) || '∅' : '', {
           anchor: 'end',
           size: 9,
-          fill: !thumbnails && known !== null && isDark('light', known) ? '#fff' : '#1b2330',
+          fill: !thumbnails && known !== null ? weightInk('light', known) : '#1b2330',
         }),
       )
     parts.push(`<g ${faded}>${inside.join('')}</g>`)

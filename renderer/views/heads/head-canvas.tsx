@@ -5,7 +5,7 @@
 import { useCallback } from 'react'
 import type { HeadScores } from '../../../core/analysis/types.ts'
 import type { Thumbnails } from '../../api/client.ts'
-import { isDark, weightColor } from '../../charts/color.ts'
+import { weightColor, weightInk } from '../../charts/color.ts'
 import { PITCH as SHEET_PITCH, TILE as SHEET_TILE, thumbnailSheet } from '../../charts/thumbnail-sheet.ts'
 import { headName } from '../../state/head-name.ts'
 import { formatScore } from '../../state/rank.ts'
@@ -101,7 +101,7 @@ export function HeadCanvas(props: Props) {
           context.fillRect(x + size - side - 1, y + size - side - 1, side, side)
         }
         if (pitch >= 34) {
-          context.fillStyle = !sheet && known !== null && isDark(theme, known) ? '#fff' : text!
+          context.fillStyle = !sheet && known !== null ? weightInk(theme, known) : text!
           context.textAlign = 'right'
           context.fillText(formatScore(of?.scores[score]), x + size - 3, y + 12)
         }

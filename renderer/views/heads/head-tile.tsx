@@ -2,7 +2,7 @@
 import { memo } from 'react'
 import type { HeadScores } from '../../../core/analysis/types.ts'
 import { fetchPattern } from '../../api/patterns.ts'
-import { isDark, weightColor } from '../../charts/color.ts'
+import { weightColor, weightInk } from '../../charts/color.ts'
 import { formatScore, scoreLabel } from '../../state/rank.ts'
 import { headName } from '../../state/selection.ts'
 import { select } from '../../state/store.ts'
@@ -47,7 +47,7 @@ export const Tile = memo(function Tile(props: Props) {
   ]
   const colour =
     !bare && plain && known !== null
-      ? { background: weightColor(theme, known), color: isDark(theme, known) ? '#fff' : '#1b2330' }
+      ? { background: weightColor(theme, known), color: weightInk(theme, known) }
       : {}
   return (
     // biome-ignore lint/a11y/useSemanticElements: a cell of an ARIA grid

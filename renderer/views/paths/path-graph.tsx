@@ -6,7 +6,7 @@
 import { type CSSProperties, useMemo, useState } from 'react'
 import type { PathCell } from '../../../core/intervene/path.ts'
 import { type PathEdge, readSender } from '../../../core/intervene/path-names.ts'
-import { isSignedDark, signedColor } from '../../charts/color.ts'
+import { signedColor, signedInk } from '../../charts/color.ts'
 import { signedWeight } from '../../state/format.ts'
 import type { Theme } from '../../state/theme.ts'
 import { useSize } from '../../ui/use-size.ts'
@@ -146,9 +146,7 @@ function Node({ node, shape, edges, effects, most, place, theme, inCircuit, onPl
         className={`path-node${node.small ? ' is-small' : ''}${node.ports.length === 0 ? ' is-whole' : ''}${inCircuit ? ' is-in' : ''}${isPlace ? ' is-place' : ''}${speaks || isPlace ? '' : ' is-apart'}`}
         style={{
           ...at(node),
-          ...(t === null
-            ? {}
-            : { background: signedColor(theme, t), color: isSignedDark(theme, t) ? '#fff' : '#16202f' }),
+          ...(t === null ? {} : { background: signedColor(theme, t), color: signedInk(theme, t) }),
         }}
         aria-label={says.replace(/^L(\d+)H/, 'L$1 H') /* what is read out begins with what is written */}
         aria-pressed={joined.length > 0}

@@ -4,7 +4,7 @@
  */
 import { useCallback } from 'react'
 import type { TokenView } from '../../../core/checkpoint/types.ts'
-import { isDark, isSignedDark, rampPosition, signedColor, weightColor } from '../../charts/color.ts'
+import { rampPosition, signedColor, signedInk, weightColor, weightInk } from '../../charts/color.ts'
 import { meanOfRows, type Reading } from '../../charts/reading.ts'
 import { preciseWeight, signedWeight } from '../../state/format.ts'
 import { getSelection, hover, setHover, toggleAlso, toggleQuery, useSelection } from '../../state/store.ts'
@@ -94,8 +94,7 @@ function paintWords(
       : reading.signed
         ? signedColor(theme, most)
         : weightColor(theme, most)
-    const dark = shown && (reading.signed ? isSignedDark(theme, most) : isDark(theme, most))
-    element.style.color = !shown ? '' : dark ? '#fff' : '#16202f'
+    element.style.color = !shown ? '' : reading.signed ? signedInk(theme, most) : weightInk(theme, most)
     element.style.setProperty(
       '--seen',
       seen !== null && Math.abs(seen) / (reading.most || 1) >= LEAST

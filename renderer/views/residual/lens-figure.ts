@@ -1,7 +1,7 @@
 /** The lanes of the residual stream as a figure: a cell per border and position, its likeliest token as text; its table. */
 import type { LensReply, ReproduceRequest } from '../../../core/api/contract.ts'
 import type { TokenView } from '../../../core/checkpoint/types.ts'
-import { isDark, weightColor } from '../../charts/color.ts'
+import { weightColor, weightInk } from '../../charts/color.ts'
 import type { Figure } from '../../charts/figure.ts'
 import { type FigureBody, LINE, PALE, rampLegend, rectAt, textAt, UNDEFINED } from '../../charts/svg.ts'
 import { cellPosition, type LensColour } from './lens-table.tsx'
@@ -119,7 +119,7 @@ export function lensBody({ lens, views, vocab, colour }: LensPicture): FigureBod
             anchor: 'middle',
             middle: true,
             size: 10,
-            fill: t !== null && isDark('light', t) ? '#fff' : '#1b2330',
+            fill: t === null ? '#000' : weightInk('light', t),
           }),
         )
       })

@@ -6,7 +6,7 @@ import { type DragEvent, type KeyboardEvent, memo, useMemo } from 'react'
 import type { LensCell } from '../../../core/analysis/lens.ts'
 import type { LensReply } from '../../../core/api/contract.ts'
 import type { TokenView } from '../../../core/checkpoint/types.ts'
-import { isDark, weightColor } from '../../charts/color.ts'
+import { weightColor, weightInk } from '../../charts/color.ts'
 import { preciseWeight } from '../../state/format.ts'
 import { setHover, useHover } from '../../state/store.ts'
 import { type Theme, useTheme } from '../../state/theme.ts'
@@ -153,11 +153,7 @@ const Body = memo(function Body(props: BodyProps) {
                     layer === (selected?.border ?? last) && cell.pos === (selected?.pos ?? first) ? 0 : -1
                   }
                   className={classes.filter(Boolean).join(' ')}
-                  style={
-                    t === null
-                      ? {}
-                      : { background: weightColor(theme, t), color: isDark(theme, t) ? '#fff' : '#16202f' }
-                  }
+                  style={t === null ? {} : { background: weightColor(theme, t), color: weightInk(theme, t) }}
                   title={describe(cell, lens)}
                   draggable={onDrag !== undefined}
                   onDragStart={(event) => {

@@ -8,7 +8,7 @@ import type { InductionView, OpenedModel, RunDetail } from '../../../core/api/co
 import { useJobOn } from '../../api/jobs.ts'
 import { type Pattern, rowOf } from '../../api/pattern.ts'
 import { useInduction, useModel, usePattern, useRun } from '../../api/queries.ts'
-import { isDark, rampPosition, weightColor } from '../../charts/color.ts'
+import { rampPosition, weightColor, weightInk } from '../../charts/color.ts'
 import {
   getSelection,
   hover,
@@ -161,7 +161,7 @@ function tintTokens(
     if (tinted.get(chip) === state) continue
     tinted.set(chip, state)
     chip.style.background = t > 0 ? weightColor(theme, t) : ''
-    chip.style.color = t > 0 ? (isDark(theme, t) ? '#fff' : '#16202f') : ''
+    chip.style.color = t > 0 ? weightInk(theme, t) : ''
     chip.classList.toggle('is-tinted', t > 0)
     chip.classList.toggle('is-query', asking.includes(i))
     chip.classList.toggle('is-key', i === asked)
