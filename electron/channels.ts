@@ -4,6 +4,8 @@ export const CHANNELS = {
   listening: 'headscope:listening',
   /** Preload → main: show the folder dialog. */
   choose: 'headscope:choose',
+  /** Preload → main: how far the work is, 0 to 1, or null. */
+  progress: 'headscope:progress',
   /** Main → preload. */
   open: 'headscope:open',
   command: 'headscope:command',

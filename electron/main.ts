@@ -10,6 +10,7 @@ import { findNode, noNode } from '../core/cli/find-node.mjs'
 import { whyNoRuntime } from '../core/cli/host.ts'
 import { HeadscopeError } from '../core/errors.ts'
 import { defaultStorePath } from '../core/store/default-path.ts'
+import { aboutPanel } from './about.ts'
 import { CHANNELS } from './channels.ts'
 import { createEngineProcess, type EngineProcess } from './engine-process.ts'
 import { menuTemplate } from './menu.ts'
@@ -62,6 +63,11 @@ function start(): void {
   ipcMain.on(CHANNELS.choose, (event) => {
     if (event.senderFrame && ours(event.senderFrame.url)) void choose()
   })
+  ipcMain.on(CHANNELS.progress, (event, share: unknown) => {
+    if (!event.senderFrame || !ours(event.senderFrame.url)) return
+    const known = typeof share === 'number' && share >= 0 && share <= 1
+    window?.setProgressBar(known ? share : -1) // −1 takes the bar away
+  })
   void app.whenReady().then(ready)
 }
 
@@ -74,12 +80,21 @@ function ready(): void {
     return
   }
   handleProtocol(paths.renderer, engine.address)
+  app.setAboutPanelOptions(aboutPanel(app.getVersion(), process.versions))
   denyPermissions()
   const send = (command: DesktopCommand) => window?.webContents.send(CHANNELS.command, command)
   const openCheckpoint = () => void choose()
   const openFile = () => void choose('file')
   Menu.setApplicationMenu(
-    Menu.buildFromTemplate(menuTemplate({ platform: process.platform, openCheckpoint, openFile, send })),
+    Menu.buildFromTemplate(
+      menuTemplate({
+        platform: process.platform,
+        openCheckpoint,
+        openFile,
+        send,
+        about: () => app.showAboutPanel(),
+      }),
+    ),
   )
   show()
 }
@@ -136,6 +151,7 @@ async function choose(what: 'folder' | 'file' = 'folder'): Promise<void> {
 
 /** Hands a folder to the page, or keeps it until a page listens. */
 function open(path: string): void {
+  app.addRecentDocument(path)
   if (window && pageListens) window.webContents.send(CHANNELS.open, path)
   else toOpen.push(path)
 }

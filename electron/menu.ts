@@ -6,7 +6,16 @@ export interface MenuActions {
   readonly platform: string
   readonly openCheckpoint: () => void
   readonly openFile: () => void
+  /** Shows the about box: on a Mac its menu is the system's own. */
+  readonly about: () => void
   readonly send: (command: DesktopCommand) => void
+}
+
+/** Kept and drawn by macOS itself. */
+const RECENT: MenuItemConstructorOptions = {
+  label: 'Open Recent',
+  role: 'recentDocuments',
+  submenu: [{ role: 'clearRecentDocuments' }],
 }
 
 /** The menus from left to right. */
@@ -15,6 +24,7 @@ export function menuTemplate({
   openCheckpoint,
   openFile,
   send,
+  about,
 }: MenuActions): MenuItemConstructorOptions[] {
   const mac = platform === 'darwin'
   const command = (label: string, id: DesktopCommand, accelerator: string): MenuItemConstructorOptions => ({
@@ -29,6 +39,7 @@ export function menuTemplate({
       submenu: [
         { label: 'Open Checkpoint…', accelerator: 'CmdOrCtrl+O', click: openCheckpoint },
         { label: 'Open Checkpoint File…', accelerator: 'CmdOrCtrl+Shift+O', click: openFile },
+        ...(mac ? [RECENT] : []),
         { type: 'separator' },
         mac ? { role: 'close' } : { role: 'quit' },
       ],
@@ -58,6 +69,7 @@ export function menuTemplate({
       submenu: [
         command('Examples…', 'examples', 'CmdOrCtrl+E'),
         command('Keyboard Shortcuts', 'shortcuts', 'CmdOrCtrl+/'),
+        ...(mac ? [] : [{ type: 'separator' } as const, { label: 'About Headscope', click: about }]),
       ],
     },
   ]

@@ -6,6 +6,7 @@ import { createRoot } from 'react-dom/client'
 import { fetchAsChosen } from './api/patterns.ts'
 import { queryClient } from './api/query-client.ts'
 import { connectDesktop, openProblem } from './state/desktop.ts'
+import { connectDrop } from './state/drop.ts'
 import { connectExamples } from './state/examples.ts'
 import { HintProvider } from './ui/hint.tsx'
 import './ui/theme.css'
@@ -21,6 +22,7 @@ import { connectKeys } from './views/frame/keys.ts'
 fetchAsChosen()
 connectDesktop()
 connectKeys()
+connectDrop()
 connectExamples(openProblem.set)
 createRoot(document.getElementById('root')!).render(
   <StrictMode>

@@ -20,6 +20,10 @@ export interface DesktopApi {
   chooseCheckpoint(): void
   /** A folder that the person chose, dropped on the icon, or named on the command line. */
   onOpen(listener: (path: string) => void): () => void
+  /** Where a dropped file or folder is on the disk; empty where it is not on one. */
+  pathOf(file: unknown): string
+  /** Shows how far the work is on the icon in the dock or the task bar: 0 to 1; null: nothing runs. */
+  showProgress(share: number | null): void
   onCommand(listener: (command: DesktopCommand) => void): () => void
   onEngine(listener: (state: EngineState) => void): () => void
 }

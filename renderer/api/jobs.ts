@@ -36,6 +36,9 @@ export interface Job {
 
 const jobs = createStore<readonly Job[]>([])
 
+/** Hears every change of what runs. */
+export const runningJobs = { subscribe: jobs.subscribe, get: jobs.get }
+
 export function useJobs(): readonly Job[] {
   return useSyncExternalStore(jobs.subscribe, jobs.get)
 }

@@ -4,7 +4,7 @@
  */
 import { useSyncExternalStore } from 'react'
 import type { DesktopApi, DesktopCommand, EngineState } from '../../core/api/desktop.ts'
-import { resumeJobs } from '../api/jobs.ts'
+import { type Job, resumeJobs, runningJobs } from '../api/jobs.ts'
 import { queryClient } from '../api/query-client.ts'
 import { examplesOpen } from './examples.ts'
 import { openCheckpoint } from './open.ts'
@@ -38,10 +38,33 @@ export function connectDesktop(): void {
     openCheckpoint(path).catch((error: Error) => openProblem.set(error.message))
   })
   desktop?.onCommand(carryOut)
+  if (desktop) showProgress(desktop)
   desktop?.onEngine((state) => {
     const back = engine.get().state !== 'ready' && state.state === 'ready'
     engine.set(state)
     if (back) refresh()
+  })
+}
+
+/** How far all running work is together, 0 to 1; null when nothing runs. Work that has not said yet counts as begun. */
+export function shareDone(jobs: readonly Pick<Job, 'state' | 'progress'>[]): number | null {
+  const running = jobs.filter(({ state }) => state === 'running')
+  if (running.length === 0) return null
+  const shares = running.map(({ progress }) =>
+    progress && progress.total > 0 ? progress.done / progress.total : 0,
+  )
+  return Math.min(1, shares.reduce((sum, share) => sum + share, 0) / running.length)
+}
+
+/** Keeps the bar in the dock or the task bar, in steps of a hundredth. */
+function showProgress(shell: DesktopApi): void {
+  let shown: number | null = null
+  runningJobs.subscribe(() => {
+    const share = shareDone(runningJobs.get())
+    const next = share === null ? null : Math.round(share * 100) / 100
+    if (next === shown) return
+    shown = next
+    shell.showProgress(next)
   })
 }
 

@@ -54,7 +54,15 @@ it('scores the bundled model and shows its strongest head, without a token in th
 
 it('the page has the small desktop API, and hears what the person chooses in the system’s dialog', async () => {
   const keys = await page.evaluate('Object.keys(window.headscope).sort()')
-  expect(keys).toEqual(['chooseCheckpoint', 'onCommand', 'onEngine', 'onOpen', 'platform'])
+  expect(keys).toEqual([
+    'chooseCheckpoint',
+    'onCommand',
+    'onEngine',
+    'onOpen',
+    'pathOf',
+    'platform',
+    'showProgress',
+  ])
   standIn.chosen = { canceled: false, filePaths: [join(paths.models, 'prose-4l')] }
   const heard = await page.evaluate(
     () =>
@@ -66,6 +74,36 @@ it('the page has the small desktop API, and hears what the person chooses in the
   )
   expect(heard).toBe(join(paths.models, 'prose-4l'))
   await page.waitForURL(/model=prose-4l/)
+}, 30_000)
+
+it('opens a checkpoint that is dropped on the window, and says what is wrong with another', async () => {
+  /** A drop as the system makes it; where the file is, only the shell knows. */
+  const drop = (name: string, path: string) =>
+    page.evaluate(
+      ([file, where]) => {
+        Object.assign(globalThis, { droppedPaths: { [file]: where } })
+        const dataTransfer = new DataTransfer()
+        dataTransfer.items.add(new File(['{}'], file))
+        for (const type of ['dragover', 'drop'])
+          document.body.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }))
+      },
+      [name, path] as const,
+    )
+  await drop('config.json', join(paths.models, 'induction-2l', 'config.json'))
+  await page.waitForURL(/model=[^&]*induction-2l/)
+  await drop('nothing', join(folder, 'nothing'))
+  await page
+    .getByRole('alert')
+    .filter({ hasText: join(folder, 'nothing') })
+    .waitFor()
+  await drop('mail.gguf', '')
+  await page.getByRole('alert').filter({ hasText: '“mail.gguf” is in no folder' }).waitFor()
+}, 30_000)
+
+it('has shown the progress of its work on the icon, and taken the bar away', async () => {
+  const { progress } = standIn.windows[0]!
+  await vi.waitFor(() => expect(progress.at(-1)).toBe(-1), 20_000)
+  expect(progress.some((share) => share > 0 && share < 1)).toBe(true)
 }, 30_000)
 
 it('a script from elsewhere does not run in the page', async () => {

@@ -112,7 +112,9 @@ describe('the window', () => {
       'onCommand',
       'onEngine',
       'onOpen',
+      'pathOf',
       'platform',
+      'showProgress',
     ])
     const heard: unknown[][] = []
     const stop = page.onCommand((...args) => heard.push(args))
@@ -171,15 +173,16 @@ describe('app://headscope', () => {
   })
 })
 
+const items = () => standIn.menu.flatMap((menu) => menu.submenu ?? [])
+
 describe('menus and dialogs', () => {
-  const items = () => standIn.menu.flatMap((menu) => menu.submenu ?? [])
   const press = (label: string) => items().find((item) => item.label === label)!.click!()
 
   it('every command has a shortcut of its own and reaches the page', () => {
-    const labels = ['Command Palette…', 'Light or Dark', 'Back', 'Forward', 'Keyboard Shortcuts']
+    const labels = ['Command Palette…', 'Light or Dark', 'Back', 'Forward', 'Examples…', 'Keyboard Shortcuts']
     commands.length = 0
     for (const label of labels) press(label)
-    expect(commands).toEqual(['palette', 'theme', 'back', 'forward', 'shortcuts'])
+    expect(commands).toEqual(['palette', 'theme', 'back', 'forward', 'examples', 'shortcuts'])
     const keys = items().flatMap(({ accelerator }) => accelerator ?? [])
     expect(new Set(keys).size).toBe(keys.length)
     expect(keys).toContain('CmdOrCtrl+O')
@@ -201,6 +204,29 @@ describe('menus and dialogs', () => {
       properties: ['openFile'],
       filters: [{ extensions: ['gguf', 'safetensors'] }],
     })
+  })
+})
+
+describe('the desktop around the window', () => {
+  it('has an about box with the versions that a report needs', () => {
+    const versions = standIn.about!.credits!.split('\n')
+    expect(versions).toContainEqual(expect.stringMatching(/^onnxruntime-node \d/))
+    expect(versions).toContainEqual(`Node ${process.versions.node}`)
+    const about = items().find((item) => item.label === 'About Headscope')
+    about!.click!()
+    expect(standIn.aboutShown).toBe(1)
+  })
+
+  it('keeps what was opened for the system’s list of recent files', () => {
+    expect(standIn.recent).toContain('/a/checkpoint')
+    expect(standIn.recent).toContain(onCommandLine)
+  })
+
+  it('shows how far the work is on its icon, and takes the bar away', () => {
+    const { progress } = standIn.windows[0]!
+    progress.length = 0
+    for (const share of [0, 0.42, 1, null, 2, Number.NaN]) page.showProgress(share)
+    expect(progress).toEqual([0, 0.42, 1, -1, -1, -1])
   })
 })
 

@@ -27,6 +27,9 @@ export const standIn = {
   dialogs: [] as unknown[],
   errors: [] as string[],
   quits: 0,
+  recent: [] as string[],
+  about: null as { credits?: string } | null,
+  aboutShown: 0,
   permissions: {
     request: null as
       | ((contents: unknown, permission: string, answer: (allowed: boolean) => void) => void)
@@ -86,6 +89,7 @@ export function runPreload(file: string, window: BrowserWindow): Record<string, 
         send: (channel: string, ...args: unknown[]) =>
           ipcMain.emit(channel, { senderFrame: { url: window.url }, sender: window.webContents }, ...args),
       },
+      webUtils: { getPathForFile: (file: { path?: string }) => file.path ?? '' },
     },
   }
   const require = (name: string) => {
@@ -129,6 +133,7 @@ export async function showInBrowser(
         removeListener: (channel, listen) => listeners.set(channel, listeners.get(channel).filter((other) => other !== listen)),
         send: (channel, ...args) => globalThis.toMain(channel, ...args),
       },
+      webUtils: { getPathForFile: (file) => globalThis.droppedPaths?.[file.name] ?? '' },
     }
     const require = () => module
     const process = { platform: ${JSON.stringify(process.platform)} }
@@ -155,6 +160,12 @@ class App extends EventEmitter {
   isReady = () => true
   whenReady = () => Promise.resolve()
   getPath = (_: string) => standIn.userData
+  getVersion = () => '0.0.0-stand-in'
+  addRecentDocument = (path: string) => standIn.recent.push(path)
+  setAboutPanelOptions = (options: { credits?: string }) => {
+    standIn.about = options
+  }
+  showAboutPanel = () => standIn.aboutShown++
   /** As Electron's: `will-quit` may be prevented, and then the app goes on. */
   quit(): void {
     standIn.quits++
@@ -182,6 +193,7 @@ export class BrowserWindow extends EventEmitter {
   shown = false
   maximized = false
   focused = 0
+  progress: number[] = []
 
   constructor(options: BrowserWindow['options']) {
     super()
@@ -198,6 +210,7 @@ export class BrowserWindow extends EventEmitter {
     this.shown = true
   }
   focus = () => this.focused++
+  setProgressBar = (share: number) => this.progress.push(share)
   maximize = () => {
     this.maximized = true
   }
