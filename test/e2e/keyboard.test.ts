@@ -154,6 +154,15 @@ const WORK: Readonly<Record<string, () => Promise<unknown>>> = {
     await press('Enter')
     await eventually(() => address().get('key')).toMatch(/\d/)
   },
+  Rollout: async () => {
+    await tabTo(/^input.*leave the first position out/)
+    await press('Space')
+    await eventually(() => address().get('t.summary-first')).toBe('without')
+    await page.getByRole('region', { name: 'Input tokens' }).locator('li').nth(2).waitFor()
+    await tabTo(/^button 2/)
+    await press('Enter')
+    await eventually(() => address().get('query')).toBe('2')
+  },
   Residual: async () => {
     await tabTo('[data-cell]')
     await press('ArrowDown')
@@ -192,6 +201,15 @@ const WORK: Readonly<Record<string, () => Promise<unknown>>> = {
     await tabTo(/^button Find the strongest/)
     await press('Enter')
     await page.locator('.pair-line').first().waitFor()
+  },
+  Words: async () => {
+    await tabTo(/^input.*direction/)
+    await page.keyboard.type('" the" - " a"')
+    await press('Enter')
+    await page.getByRole('region', { name: 'Nearest tokens' }).locator('li').nth(5).waitFor()
+    await tabTo(/^button 2/)
+    await press('Enter')
+    await eventually(() => address().get('t.direction')).toMatch(/^#\d+$/)
   },
   Series: async () => {
     await tabTo(/^input Checkpoint/)
