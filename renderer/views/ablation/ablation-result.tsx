@@ -1,8 +1,10 @@
 /** The grids of an ablation sweep: total effect, and the direct effect beside it, so that self-repair is seen. */
+import { useMutation } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { AblateRequest, OpenedModel, RunDetail } from '../../../core/api/contract.ts'
 import type { AblationCell } from '../../../core/intervene/types.ts'
 import type { Edit } from '../../../core/run/types.ts'
+import { api } from '../../api/client.ts'
 import { effectBody } from '../../charts/effect-figure.ts'
 import { EffectGrid } from '../../charts/effect-grid.tsx'
 import type { Figure } from '../../charts/figure.ts'
@@ -86,13 +88,13 @@ function Result({ model, run, sweep }: ResultProps) {
       ? `mean over ${meanOf} of ${from.prompts} ${from.prompts === 1 ? 'text' : 'texts'}, n = ${from.positions}`
       : 'values of another prompt'
   const grids = [
-    { grid: totals, name: 'total effect', says: 'change of the metric without the part; red: it falls' },
+    { grid: totals, name: 'total effect', says: 'red: the metric falls' },
     ...(hasDirect
       ? [
           {
             grid: directs,
             name: 'direct effect',
-            says: 'through the direct path to the logits alone',
+            says: 'on the direct path alone',
           },
         ]
       : []),
@@ -160,19 +162,7 @@ function Result({ model, run, sweep }: ResultProps) {
                   </>
                 )}
               </dl>
-              {request.kind === 'zero' && (
-                <button
-                  type="button"
-                  className="button small"
-                  title="Every view then shows the prompt with and without it"
-                  onClick={() => {
-                    for (const edit of editsOf(request.over, chosen, spec.encoder !== undefined))
-                      addEdit(edit)
-                  }}
-                >
-                  Make it an active edit
-                </button>
-              )}
+              <PartEdit model={model} request={request} cell={chosen} />
             </section>
           )}
           <StrongestCells
@@ -217,15 +207,73 @@ function Result({ model, run, sweep }: ResultProps) {
   )
 }
 
+/** The part that is looked at as an edit of the selected prompt: zeroed, or as on the other prompt. */
+function PartEdit({
+  model,
+  request,
+  cell,
+}: {
+  readonly model: OpenedModel
+  readonly request: AblateRequest
+  readonly cell: AblationCell
+}) {
+  const make = useMutation({
+    mutationFn: async () => {
+      const what = await replacement(model, request)
+      for (const edit of editsOf(request.over, cell, model.spec.encoder !== undefined, what)) addEdit(edit)
+    },
+  })
+  if (request.kind === 'resample' && request.prompt.decoder) return null // the other text has an encoder's beside it
+  if (request.kind === 'mean')
+    return (
+      <p className="muted small-text">
+        As an active edit: Add edit…, set to a mean over texts, which then stand in a file.
+      </p>
+    )
+  return (
+    <>
+      <button
+        type="button"
+        className="button small"
+        title="Every view then shows the prompt with and without it"
+        disabled={make.isPending}
+        onClick={() => make.mutate()}
+      >
+        Make it an active edit
+      </button>
+      {make.isError && (
+        <p className="problem" role="alert">
+          {make.error.message}
+        </p>
+      )}
+    </>
+  )
+}
+
+type Replacement = Pick<Edit, 'op' | 'from'>
+
+async function replacement(model: OpenedModel, { kind, reference }: AblateRequest): Promise<Replacement> {
+  if (kind === 'zero') return { op: 'zero' }
+  const { ids, text = '', bos = 'auto' } = reference![0]!
+  const { tokens } = ids
+    ? { tokens: ids.map((id) => ({ id })) }
+    : await api.tokenize({ model: model.path, text, bos })
+  return { op: 'set', from: { ids: tokens.map(({ id }) => id) } }
+}
+
 /** A layer is two edits: what its attention and its MLP add. */
-function editsOf(over: AblateRequest['over'], cell: AblationCell, crosses: boolean): Edit[] {
+function editsOf(
+  over: AblateRequest['over'],
+  cell: AblationCell,
+  crosses: boolean,
+  what: Replacement,
+): Edit[] {
   const block = `blocks.${cell.layer}`
   const where = cell.pos === undefined ? {} : { pos: cell.pos }
-  if (over === 'heads') return [{ hook: `${block}.attn.hook_z`, head: cell.head ?? 0, op: 'zero' }]
-  if (over === 'cross_heads')
-    return [{ hook: `${block}.cross_attn.hook_z`, head: cell.head ?? 0, op: 'zero' }]
-  const mlp: Edit = { hook: `${block}.hook_mlp_out`, ...where, op: 'zero' }
+  if (over === 'heads') return [{ hook: `${block}.attn.hook_z`, head: cell.head ?? 0, ...what }]
+  if (over === 'cross_heads') return [{ hook: `${block}.cross_attn.hook_z`, head: cell.head ?? 0, ...what }]
+  const mlp: Edit = { hook: `${block}.hook_mlp_out`, ...where, ...what }
   if (over === 'mlps') return [mlp]
   const written = ['hook_attn_out', ...(crosses ? ['hook_cross_attn_out'] : [])]
-  return [...written.map((name): Edit => ({ hook: `${block}.${name}`, ...where, op: 'zero' })), mlp]
+  return [...written.map((name): Edit => ({ hook: `${block}.${name}`, ...where, ...what })), mlp]
 }
