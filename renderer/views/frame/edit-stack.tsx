@@ -72,14 +72,11 @@ function Entry({ active, index, count }: { active: ActiveEdit; index: number; co
         type="button"
         className="edit-switch"
         aria-pressed={active.on}
-        aria-label={`${label}: ${active.on ? 'acts' : 'off'}`}
+        aria-label={`${index + 1} ${label}: ${active.on ? 'acts' : 'off'}`}
         title={`${describeEdit(active.edit)}\n${active.on ? 'Click: switch off' : 'Click: switch on'}`}
         onClick={() => switchEdit(index)}
       >
-        <i className="index" aria-hidden="true">
-          {index + 1}
-        </i>
-        <span className="clip">{label}</span>
+        <i className="index">{index + 1}</i> <span className="clip">{label}</span>
       </button>
       <Popover.Root onOpenChange={(open) => (open ? setName(active.name ?? '') : undefined)}>
         <Popover.Trigger className="icon-button" aria-label={`More about ${label}`}>

@@ -270,7 +270,7 @@ function Lanes({ model, run }: { model: OpenedModel; run: RunDetail }) {
                 <>
                   {carry.to.side === 'this' ? 'This prompt' : 'The other prompt'}, carried
                   <span>
-                    {name(carry.from)} → {borderName(carry.to.border, last)} · {carry.to.pos}; shaded: out of
+                    {name(carry.from)} → {borderName(carry.to.border, last)} · {carry.to.pos}; grey: out of
                     its reach
                   </span>
                 </>
