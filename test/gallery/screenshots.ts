@@ -38,10 +38,23 @@ const SCENES: readonly Scene[] = [
     ready: '.is-both figure:nth-child(3) canvas',
   },
   { name: 'text', state: '&tab=pattern&form=text&query=36', ready: '.word' },
+  {
+    name: 'weighted',
+    state: '&tab=pattern&query=36&also=35&t.weighting=output',
+    ready: '.pattern-canvas canvas',
+  },
+  { name: 'fading', state: '&query=7', ready: '.tile.is-faded' },
+  { name: 'alike', state: '&t.order=alike&t.size=medium', ready: '.grid-heading' },
   { name: 'class', state: '&t.order=class&t.size=medium', ready: '.thumbnail-sheet' },
   { name: 'scatter', state: '&tiles=scatter', ready: '.scatter-box canvas' },
   { name: 'residual', state: '&tab=residual&query=36&t.border=2', ready: '.lens-cell' },
+  {
+    name: 'carried',
+    state: `&tab=residual&query=36&t.border=1&t.carry=t1.36-o1.4&t.other=${encodeURIComponent('The king Mimsy spoke to the queen. The dog answered the queen Zor')}`,
+    ready: '.lens-cell.is-carried',
+  },
   { name: 'attribution', state: '&tab=attribution&query=36', ready: '.echart canvas' },
+  { name: 'sources', state: '&tab=attribution&query=36&t.dla=source', ready: '.echart canvas' },
   {
     name: 'ablation',
     state: '&tab=ablation&query=36&t.at=locked',
