@@ -2,15 +2,12 @@
 
 import { useMutation } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import type { OpenedModel, ScanReply } from '../../../core/api/contract.ts'
+import type { OpenedModel } from '../../../core/api/contract.ts'
 import { useJobOn } from '../../api/jobs.ts'
 import { useNotes } from '../../api/notebook.ts'
 import { useModel, useScan, useThumbnails } from '../../api/queries.ts'
 import { rampGradient } from '../../charts/color.ts'
-import { chartFigure } from '../../charts/echart-figure.ts'
-import type { Figure } from '../../charts/figure.ts'
 import { FigureMenu } from '../../charts/figure-menu.tsx'
-import { scanLine } from '../../charts/figure-source.ts'
 import { scanNow } from '../../state/open.ts'
 import { usePins } from '../../state/pins.ts'
 import { parseFilter, rankHeads, scoreLabel } from '../../state/rank.ts'
@@ -23,11 +20,11 @@ import { Choice } from '../../ui/select.tsx'
 import { useSize } from '../../ui/use-size.ts'
 import { PatternPanel } from '../pattern/pattern-panel.tsx'
 import { byGroups, byLayers, groupsOf, type Order } from './arrange.ts'
-import { headGridBody } from './grid-figure.ts'
 import { COLUMN_LABEL, HeadGrid, ROW_LABEL } from './head-grid.tsx'
+import { headsFigure } from './heads-figure.ts'
 import { gridLayout } from './layout.ts'
 import { RankedList } from './ranked-list.tsx'
-import { ScoreScatter, scatterOption, withBoth } from './score-scatter.tsx'
+import { ScoreScatter } from './score-scatter.tsx'
 import { useCare } from './use-care.ts'
 
 export function HeadsView() {
@@ -75,71 +72,20 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
   )
   const tiles = wanted === 'auto' ? (pitch >= 28 ? 'patterns' : 'scores') : wanted
   const selected = useSelection((s) => s.head)
-  const figure = (): Figure => {
-    const scatter = tiles === 'scatter' && heads !== null
-    const shown = scatter ? [score, against] : [score]
-    const pictures = tiles === 'patterns' && thumbnails.data !== undefined
-    return {
-      title: scatter
-        ? `heads by ${scoreLabel(score)} and ${scoreLabel(against)}`
-        : `${scoreLabel(score)} of every head`,
-      note: scatter
-        ? `One dot a head: across ${scoreLabel(score)}, upwards ${scoreLabel(against)}.${typed === '' ? '' : ` Faded: outside the filter “${typed}”.`}`
-        : `${order === 'layers' ? 'Rows are layers (the lowest below), columns heads' : `Heads by ${order}`}; ${pictures ? 'each picture is the pattern of the head on the prompt, the bar below it and the number are' : 'colour and number are'} ${scoreLabel(score)}.${typed === '' ? '' : ` Faded: outside the filter “${typed}”.`}`,
-      ofModel: !pictures,
-      facts: scan.data
-        ? [
-            ...shown.map((name) => `${scoreLabel(name)}: ${scan.data?.definitions[name] ?? ''}`),
-            scanLine(scan.data.settings),
-          ]
-        : ['not scored yet'],
-      body: () =>
-        scatter
-          ? chartFigure(
-              (c) =>
-                scatterOption(
-                  { shown: withBoth(heads, score, against), x: score, y: against, matches, selected },
-                  c,
-                ),
-              640,
-              520,
-            )
-          : headGridBody({
-              spec: model.spec,
-              order,
-              groups:
-                heads && order !== 'layers'
-                  ? groupsOf(order, heads.filter(matches), score, pinned, looks)
-                  : null,
-              heads,
-              thumbnails: pictures ? thumbnails.data! : null,
-              score,
-              matches,
-            }),
-      table: () => ({
-        columns: ['layer', 'head', 'score', 'value', 'low', 'high', 'n', 'why'],
-        rows: (heads ?? []).flatMap((h) =>
-          Object.entries(h.scores).map(([name, s]) => [
-            h.layer,
-            h.head,
-            name,
-            s.value,
-            s.low,
-            s.high,
-            s.n,
-            s.why ?? null,
-          ]),
-        ),
-      }),
-      reproduce: {
-        kind: 'scan',
-        request: {
-          model: model.path,
-          ...(scan.data ? requestOf(scan.data.settings) : {}),
-        },
-      },
-    }
-  }
+  const figure = () =>
+    headsFigure({
+      model,
+      scan: scan.data ?? null,
+      thumbnails: tiles === 'patterns' ? (thumbnails.data ?? null) : null,
+      score,
+      against: tiles === 'scatter' ? against : null,
+      order,
+      groups:
+        heads && order !== 'layers' ? groupsOf(order, heads.filter(matches), score, pinned, looks) : null,
+      filter: typed,
+      matches,
+      selected,
+    })
 
   return (
     <div className="view heads-view">
@@ -283,11 +229,6 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
       </div>
     </div>
   )
-}
-
-/** The same scan again. Sequences that were given by the person are not in the settings. */
-function requestOf({ scores, length, batch, seed, bos }: ScanReply['settings']) {
-  return { scores, length, batch, bos, ...(seed === null ? {} : { seed }) }
 }
 
 const ORDERS: readonly { readonly value: Order; readonly label: string }[] = [
