@@ -56,11 +56,10 @@ export function PatternPanel({ compact = false }: { compact?: boolean }) {
         <p>Click a head in the grid, or use the arrow keys.</p>
       </Empty>
     )
-  const problem = run.error ?? loaded.error ?? drawn.problem
+  const problem = run.error ?? loaded.error
   if (problem)
     return <Failed error={problem} retry={() => void Promise.all([run.refetch(), loaded.refetch()])} />
   if (!current) return <Waiting text="Reading the pattern…" />
-  if (!drawn.side) return <Waiting text="Measuring the values…" />
 
   const display: Display = { theme, log, bos: drawn.bos }
   const [left, right] =
@@ -131,27 +130,37 @@ export function PatternPanel({ compact = false }: { compact?: boolean }) {
             </button>
           )}
           {!compact && <EditMenu />}
-          <ExportMenu
-            current={drawn.side}
-            pair={drawnPair}
-            unit={drawn.unit}
-            compare={compact && compare === 'both' ? 'difference' : compare}
-            form={compact ? 'matrix' : form}
-            display={display}
-            compact={compact}
-          />
+          {drawn.side && (
+            <ExportMenu
+              current={drawn.side}
+              pair={drawnPair}
+              unit={drawn.unit}
+              compare={compact && compare === 'both' ? 'difference' : compare}
+              form={compact ? 'matrix' : form}
+              display={display}
+              compact={compact}
+            />
+          )}
         </div>
       </header>
-      <PatternBody
-        key={current.run.id}
-        current={drawn.side}
-        pair={drawnPair}
-        unit={drawn.unit}
-        compare={compact && compare === 'both' ? 'difference' : compare}
-        form={compact ? 'matrix' : form}
-        display={display}
-        compact={compact}
-      />
+      {drawn.side ? (
+        <PatternBody
+          key={current.run.id}
+          current={drawn.side}
+          pair={drawnPair}
+          unit={drawn.unit}
+          compare={compact && compare === 'both' ? 'difference' : compare}
+          form={compact ? 'matrix' : form}
+          display={display}
+          compact={compact}
+        />
+      ) : drawn.problem ? (
+        <p className="problem pattern-problem" role="alert">
+          {drawn.problem.message}
+        </p>
+      ) : (
+        <Waiting text="Measuring the values…" />
+      )}
     </section>
   )
 }

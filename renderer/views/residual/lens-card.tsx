@@ -1,11 +1,12 @@
 /** One cell of the residual stream: its likeliest tokens, who wrote what changed since another cell, and what to do with it. */
 import { useQuery } from '@tanstack/react-query'
-import type { LensReply, OpenedModel, PromptInput } from '../../../core/api/contract.ts'
+import type { LensReply, OpenedModel, PromptInput, RunDetail } from '../../../core/api/contract.ts'
 import type { TokenView } from '../../../core/checkpoint/types.ts'
 import type { Edit } from '../../../core/run/types.ts'
 import { api } from '../../api/client.ts'
 import { isActive, toggleEdit } from '../../state/edit-history.ts'
 import { preciseWeight, signedWeight } from '../../state/format.ts'
+import { promptWith } from '../../state/prompt-of.ts'
 import { parseHead } from '../../state/selection.ts'
 import { select, useSelection } from '../../state/store.ts'
 import { Choice } from '../../ui/select.tsx'
@@ -14,6 +15,8 @@ import { NormProfile } from './norm-profile.tsx'
 
 interface Props {
   readonly model: OpenedModel
+  /** Whose encoder text both prompts have, where there is one. */
+  readonly run: RunDetail
   /** Of each prompt: its tokens and its lens; the other one may be absent. */
   readonly views: Readonly<Record<Side, readonly TokenView[]>>
   readonly lens: LensReply | undefined
@@ -30,10 +33,14 @@ interface Props {
 
 const SHOWN = 16
 
-export function LensCard({ model, views, lens, edits, cell, since, kind, onKind, onCarry }: Props) {
+export function LensCard({ model, run, views, lens, edits, cell, since, kind, onKind, onCarry }: Props) {
   const stack = useSelection((s) => s.edits)
   const last = model.spec.n_layers
-  const promptOf = (side: Side): PromptInput => ({ ids: views[side].map((view) => view.id) })
+  const promptOf = (side: Side): PromptInput =>
+    promptWith(
+      run,
+      views[side].map((view) => view.id),
+    )
   const editsOf = (side: Side) => (side === 'this' ? edits : [])
   const inRun = ({ side, pos, border }: CellRef) => ({
     prompt: promptOf(side),
@@ -50,7 +57,7 @@ export function LensCard({ model, views, lens, edits, cell, since, kind, onKind,
           ? null
           : { ...cell, border: kind === 'start' ? 0 : cell.border - 1 }
   const change = useQuery({
-    queryKey: ['change', model.path, promptOf('this').ids, promptOf('other').ids, edits, from, cell],
+    queryKey: ['change', model.path, promptOf('this'), promptOf('other'), edits, from, cell],
     queryFn: ({ signal }) =>
       api.change(
         {

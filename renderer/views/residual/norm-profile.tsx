@@ -16,7 +16,7 @@ interface Props {
 
 export function NormProfile({ model, prompt, edits, pos, border }: Props) {
   const geometry = useQuery({
-    queryKey: ['geometry', model.path, prompt.ids, edits],
+    queryKey: ['geometry', model.path, prompt, edits],
     queryFn: ({ signal }) =>
       api.geometry({ model: model.path, prompt, ...(edits.length > 0 ? { edits } : {}) }, signal),
     retry: false,

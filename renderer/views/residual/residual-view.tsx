@@ -297,6 +297,7 @@ function Lanes({ model, run }: { model: OpenedModel; run: RunDetail }) {
         <aside className="sweep-side" aria-label="The chosen cell" tabIndex={0}>
           <LensCard
             model={model}
+            run={run}
             views={views}
             lens={around.data}
             edits={acting}
