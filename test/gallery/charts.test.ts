@@ -14,7 +14,23 @@ import { build } from 'vite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { launchBrowser } from '../support/browser.ts'
 
-const CHARTS = ['pattern', 'difference', 'arcs', 'text', 'effects', 'waterfall', 'scatter', 'series']
+const CHARTS = [
+  'pattern',
+  'difference',
+  'arcs',
+  'text',
+  'effects',
+  'waterfall',
+  'scatter',
+  'series',
+  'repeats',
+  'bars',
+  'borders',
+  'circuit',
+  'lens',
+  'divergence',
+  'score-bars',
+]
 const STORED = join(import.meta.dirname, 'charts')
 /** Mean difference of a channel (of 255) that is still the same picture. */
 const MOST = 4
@@ -45,7 +61,7 @@ beforeAll(async () => {
     return void response.writeHead(200, { 'content-type': type }).end(readFileSync(path))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  page = await browser.newPage({ viewport: { width: 1400, height: 1500 } })
+  page = await browser.newPage({ viewport: { width: 1400, height: 2600 } })
   page.setDefaultTimeout(30_000)
   mkdirSync(STORED, { recursive: true })
 }, 120_000)

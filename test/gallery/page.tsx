@@ -15,11 +15,14 @@ import { ArcsForm } from '../../renderer/views/pattern/arcs-form.tsx'
 import { TextForm } from '../../renderer/views/pattern/text-form.tsx'
 import { curvesOf, type Step } from '../../renderer/views/series/curves.ts'
 import { SeriesChart } from '../../renderer/views/series/series-chart.tsx'
+import { Bars, Borders, Circuit, Divergence, Lens, Repeats, ScoreBars } from './figures.tsx'
 import '../../renderer/ui/theme.css'
 import '../../renderer/ui/controls.css'
 import '../../renderer/ui/frame.css'
 import '../../renderer/ui/views.css'
 import '../../renderer/ui/sweeps.css'
+import '../../renderer/ui/corpus.css'
+import '../../renderer/ui/paths.css'
 
 const theme = location.hash === '#dark' ? 'dark' : 'light'
 document.documentElement.dataset.theme = theme
@@ -155,7 +158,7 @@ function Gallery() {
         />
       </Figure>
       <Figure name="waterfall" width={520} height={300}>
-        <Waterfall parts={partsOf(components, 'part', 'depth')} total={1.85} ordered />
+        <Waterfall parts={partsOf(components, 'part', 'depth')} total={1.85} ordered pos={15} />
       </Figure>
       <Figure name="scatter" width={520} height={300}>
         <ScoreScatter heads={heads} x="induction" y="previous_token" matches={(h) => h.layer === 1} />
@@ -170,6 +173,27 @@ function Gallery() {
           label="induction"
           onMove={nothing}
         />
+      </Figure>
+      <Figure name="repeats" width={520} height={300}>
+        <Repeats tokens={tokens} />
+      </Figure>
+      <Figure name="bars" width={520} height={260}>
+        <Bars />
+      </Figure>
+      <Figure name="borders" width={420} height={240}>
+        <Borders />
+      </Figure>
+      <Figure name="circuit" width={620} height={360}>
+        <Circuit theme={theme} />
+      </Figure>
+      <Figure name="lens" width={620} height={200}>
+        <Lens tokens={tokens} />
+      </Figure>
+      <Figure name="divergence" width={620} height={90}>
+        <Divergence tokens={tokens} />
+      </Figure>
+      <Figure name="score-bars" width={260} height={120}>
+        <ScoreBars />
       </Figure>
     </div>
   )
