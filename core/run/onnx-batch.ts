@@ -40,7 +40,7 @@ export async function runPrompts(work: OnnxWork): Promise<Run> {
   }
   const captures = new Map<string, Tensor>()
   for (const [name, parts] of pieces) {
-    const tensor = captureOf(name, joined(parts), work.hooks)
+    const tensor = captureOf(name, { ...joined(parts), type: parts[0]!.type }, work.hooks)
     if (run.onCapture) await run.onCapture(name, tensor)
     else captures.set(name, tensor)
   }
@@ -60,16 +60,20 @@ export async function runPrompts(work: OnnxWork): Promise<Run> {
   }
 }
 
-/** A tensor under a hook's name: with its axes where it is one, and with -∞ where an exporter masked with the lowest float. */
+/** Scores below these are masked: exporters mask with the lowest float, or the lowest half. */
+const MASKED = { float32: -1e30, float16: -65_000 } as const
+
+/** A tensor under a hook's name: with its axes where it is one, and with -∞ where an exporter masked. */
 export function captureOf(
   name: string,
-  { data, shape }: { readonly data: Float32Array; readonly shape: readonly number[] },
+  { data, shape, type }: Omit<OnnxTensor, 'raw'>,
   hooks: readonly HookInfo[],
 ): Tensor {
   const hook = hooks.find((one) => one.name === (name === LOGITS ? UNEMBED_OUT : name))
   const axes = hook?.axes ?? []
   if (!/hook_attn_scores$/.test(name)) return { data, shape, axes }
-  return { data: data.map((score) => (score < -1e30 ? Number.NEGATIVE_INFINITY : score)), shape, axes }
+  const masked = type === 'float16' ? MASKED.float16 : MASKED.float32
+  return { data: data.map((score) => (score < masked ? Number.NEGATIVE_INFINITY : score)), shape, axes }
 }
 
 // --- Internal helpers ---

@@ -249,6 +249,39 @@ describe.each([
   })
 })
 
+test('a graph of halves is masked, edited and continued', async () => {
+  const path = join(FOLDER, 'half.onnx')
+  const session = await InferenceSession.create(path)
+  const none = () => new OrtTensor('float16', new Uint16Array(0), [1, 1, 0, 8])
+  const greedy = [3, 5, 7]
+  for (let step = 0; step < 6; step++) {
+    const row = (values: number[]) =>
+      new OrtTensor('int64', BigInt64Array.from(values, BigInt), [1, greedy.length])
+    const { logits } = await session.run({
+      input_ids: row(greedy),
+      position_ids: row(greedy.map((_, i) => i)),
+      'past_key_values.0.key': none(),
+      'past_key_values.0.value': none(),
+    })
+    const last = Array.from(logits!.data as Float32Array, Number).slice(-20)
+    greedy.push(last.indexOf(Math.max(...last)))
+  }
+  await session.release()
+  const model = await openModel(path)
+  const made = await model.generate([3, 5, 7], { max: 6 })
+  expect(made).toMatchObject({ ids: greedy.slice(3), stopped: 'max', warnings: [] })
+  const scores = 'blocks.0.attn.hook_attn_scores'
+  const pattern = 'blocks.0.attn.hook_pattern'
+  const edits: Edit[] = [{ hook: scores, query: 2, key: 1, op: 'set', value: '-inf' }]
+  const run = await model.run([3, 5, 7], { capture: [scores, pattern], edits })
+  expect([...run.get(scores).data].map(Number.isFinite)).toEqual(
+    [1, 0, 0, 1, 1, 0, 1, 0, 1].map((seen) => seen === 1),
+  )
+  expect(run.get(pattern).data[7]).toBe(0)
+  expect(run.get(pattern).data[6]! + run.get(pattern).data[8]!).toBeCloseTo(1, 2)
+  await model.close()
+})
+
 test('a long prompt is estimated as one graph, without chunks', async () => {
   const model = await openModel(join(FOLDER, 'llama-past.onnx'))
   const short = await estimateRun(model, 64, 'full')
