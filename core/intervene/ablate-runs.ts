@@ -7,7 +7,7 @@ import type { Dense } from '../run/dense.ts'
 import { type MetricRows, metricValue, type ResolvedMetric } from '../run/metrics.ts'
 import type { Model } from '../run/model.ts'
 import type { Edit } from '../run/types.ts'
-import { finiteOr, placeOf } from './collect.ts'
+import { finiteOr, ofLayers, placeOf } from './collect.ts'
 import type { AblationCell, Cell, SweepEstimate, SweepOptions } from './types.ts'
 
 /** A place of an ablation, and the hooks whose values it replaces. */
@@ -39,7 +39,7 @@ export async function ablateByRuns(
   const started = performance.now()
   const base = await rowsOf([])
   const each = (performance.now() - started) / 1000
-  const chosen = places.filter(({ key }) => options.layers?.includes(key.layer) ?? true)
+  const chosen = ofLayers(places, ({ key }) => key.layer, options.layers)
   const known = new Map((options.known ?? []).map((cell) => [placeOf(cell), cell]))
   const blocks = decoderOf(model.spec).layers.length
   options.onEstimate?.({

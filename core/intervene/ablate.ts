@@ -17,7 +17,7 @@ import { checkPrompts } from '../run/prompts.ts'
 import type { HookInfo } from '../run/segments.ts'
 import { type AblationPlace, ablateByRuns } from './ablate-runs.ts'
 import { captureHooks, requireCausal, sweepBase } from './base.ts'
-import { collectCells, finiteOr, modeFor } from './collect.ts'
+import { collectCells, finiteOr, modeFor, ofLayers } from './collect.ts'
 import { directEffects } from './direct.ts'
 import { estimateSweep, type SweepCell } from './sweep.ts'
 import type { AblationCell, Cell, SweepEstimate, SweepOptions } from './types.ts'
@@ -78,7 +78,8 @@ export async function ablate(model: Model, ids: readonly number[], options: Abla
   const engine = model.engine(options.mode ?? modeFor(places.length * ids.length))
   const capture: Capture = (prompt, wanted) => captureHooks(engine, prompt, wanted, options.signal)
   const values = await replacements(model, capture, ids, targets, options)
-  const cells = places.map(({ key, hooks: names }): SweepCell<Place> => {
+  const chosen = ofLayers(places, ({ key }) => key.layer, options.layers)
+  const cells = chosen.map(({ key, hooks: names }): SweepCell<Place> => {
     const edits = names.map((name) => {
       const hook = hooks.get(name)!
       return { hook, head: key.head ?? null, pos: key.pos ?? null, value: values.of(hook) }

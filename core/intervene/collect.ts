@@ -10,16 +10,24 @@ export function placeOf(cell: Pick<Cell, 'layer' | 'head' | 'pos'>): string {
   return `${cell.layer} ${cell.head ?? ''} ${cell.pos ?? ''}`
 }
 
-/** All cells (of `options.layers`, where given), in the order given: those known and those computed, each finished by `finish`. */
+/** The part of a sweep's places that `layers` chooses; all of them without it. */
+export function ofLayers<P>(
+  places: readonly P[],
+  layerOf: (place: P) => number,
+  layers: readonly number[] | undefined,
+): readonly P[] {
+  return layers ? places.filter((place) => layers.includes(layerOf(place))) : places
+}
+
+/** All cells in the order given: those known and those computed, each finished by `finish`. */
 export async function collectCells<C extends Cell>(
   engine: Engine,
   base: SweepBase,
-  all: readonly SweepCell<Pick<Cell, 'layer' | 'head' | 'pos'>>[],
+  cells: readonly SweepCell<Pick<Cell, 'layer' | 'head' | 'pos'>>[],
   metric: ResolvedMetric,
   finish: (place: Pick<Cell, 'layer' | 'head' | 'pos'>, value: number) => C,
   options: SweepOptions<C>,
 ): Promise<C[]> {
-  const cells = options.layers ? all.filter(({ key }) => options.layers!.includes(key.layer)) : all
   const done = new Map((options.known ?? []).map((cell) => [placeOf(cell), cell]))
   const todo = cells.filter((cell) => !done.has(placeOf(cell.key)))
   const length = base.run.ids[0]!.length

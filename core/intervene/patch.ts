@@ -11,7 +11,7 @@ import { type Metric, resolveMetric } from '../run/metrics.ts'
 import type { Model } from '../run/model.ts'
 import { checkPrompts } from '../run/prompts.ts'
 import { alignPrompts, captureRun, metricOfState, requireCausal, sweepBase } from './base.ts'
-import { collectCells, finiteOr, modeFor } from './collect.ts'
+import { collectCells, finiteOr, modeFor, ofLayers } from './collect.ts'
 import { hasHeads, PATCH_SITE_NAMES, PATCH_SITES, type PatchSite } from './patch-sites.ts'
 import { estimateSweep, type SweepCell } from './sweep.ts'
 import type { Cell, PatchCell, SweepEstimate, SweepOptions } from './types.ts'
@@ -69,7 +69,8 @@ export async function patch(
   const engine = model.engine(options.mode ?? modeFor(rows))
   const hooks = new Map(engine.hooks.map((hook) => [hook.name, hook]))
   const [into, from] = direction === 'denoise' ? [corrupt, clean] : [clean, corrupt]
-  const wanted = new Set(places.map((place) => blockHook(place.layer, PATCH_SITES[site])))
+  const chosen = ofLayers(places, ({ layer }) => layer, options.layers)
+  const wanted = new Set(chosen.map((place) => blockHook(place.layer, PATCH_SITES[site])))
   const base = await sweepBase(engine, into, metric, options.signal)
   const { captured: source, state } = await captureRun(engine, from, wanted, options.signal)
   // kl is measured from the run that is patched, at both ends.
@@ -82,7 +83,7 @@ export async function patch(
     warnings.push(
       `The metric hardly differs between the prompts (clean ${ends.clean.toPrecision(4)}, corrupt ${ends.corrupt.toPrecision(4)}), so normalised effects do not exist; choose a metric that tells them apart.`,
     )
-  const cells = places.map((key): SweepCell<Place> => {
+  const cells = chosen.map((key): SweepCell<Place> => {
     const hook = hooks.get(blockHook(key.layer, PATCH_SITES[site]))!
     const { data, shape } = source.get(hook.name)!
     const value: Dense = { data, shape }

@@ -167,38 +167,42 @@ describe('sweeps', () => {
     expect(delta(1, 1)).toBeCloseTo(0, 5)
   })
 
-  test('the rows that blocks compute are those of the formula', async () => {
-    const engine = model.engine()
-    const { run } = engine.pool
-    const counted: number[] = []
-    Object.assign(engine.pool, {
-      run: (key: string, make: never, feeds: ReadonlyMap<string, { shape: readonly number[] }>) => {
-        const resid = feeds.get('in.resid')
-        if (resid && /^\d/.test(key)) counted.push(resid.shape[0]! * resid.shape[1]!)
-        return run(key, make, feeds as never)
-      },
-    })
-    try {
-      const layers = model.spec.stacks.at(-1)!.layers.length
-      let estimated = 0
-      await ablate(model, ids, {
-        over: 'positions',
-        kind: 'zero',
-        metric: METRIC,
-        mode: 'explore',
-        onEstimate(estimate) {
-          estimated = estimate.blockRows
-          counted.length = 0 // what came before is the base run
+  test.each([undefined, [1]])(
+    'the rows that blocks compute are those of the formula, layers %j',
+    async (only) => {
+      const engine = model.engine()
+      const { run } = engine.pool
+      const counted: number[] = []
+      Object.assign(engine.pool, {
+        run: (key: string, make: never, feeds: ReadonlyMap<string, { shape: readonly number[] }>) => {
+          const resid = feeds.get('in.resid')
+          if (resid && /^\d/.test(key)) counted.push(resid.shape[0]! * resid.shape[1]!)
+          return run(key, make, feeds as never)
         },
       })
-      expect(counted.reduce((sum, rows) => sum + rows, 0)).toBe(estimated)
-      // Suffixes of near-equal length, half of the layers: about a quarter of all rows of all blocks.
-      const whole = layers * ids.length * layers * ids.length
-      expect(estimated / whole).toBeLessThan((0.5 * (layers + 1)) / layers / 1.7)
-    } finally {
-      Object.assign(engine.pool, { run })
-    }
-  })
+      try {
+        const layers = model.spec.stacks.at(-1)!.layers.length
+        let estimated = 0
+        await ablate(model, ids, {
+          over: 'positions',
+          kind: 'zero',
+          metric: METRIC,
+          mode: 'explore',
+          ...(only ? { layers: only } : {}),
+          onEstimate(estimate) {
+            estimated = estimate.blockRows
+            counted.length = 0 // what came before is the base run
+          },
+        })
+        expect(counted.reduce((sum, rows) => sum + rows, 0)).toBe(estimated)
+        // Suffixes of near-equal length, half of the layers: about a quarter of all rows of all blocks.
+        const whole = layers * ids.length * layers * ids.length
+        expect(estimated / whole).toBeLessThan((0.5 * (layers + 1)) / layers / 1.7)
+      } finally {
+        Object.assign(engine.pool, { run })
+      }
+    },
+  )
 
   test('cancel keeps what is done, and a resumed sweep gives the same cells', async () => {
     const controller = new AbortController()
