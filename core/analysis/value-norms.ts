@@ -77,7 +77,7 @@ export async function valueNorms(
       const grams = maps && (await maps.outputGrams(layer))
       for (let head = 0; head < nHeads; head++) {
         const kv = Math.floor((head * kvHeads) / nHeads)
-        const gram = grams && grams.subarray(head * dHead * dHead, (head + 1) * dHead * dHead)
+        const gram = grams?.subarray(head * dHead * dHead, (head + 1) * dHead * dHead) ?? null
         for (let pos = 0; pos < length; pos++)
           data[(layer * heads + head) * length + pos] = normThrough(
             values,
