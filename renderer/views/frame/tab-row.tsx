@@ -61,8 +61,10 @@ function followEdges(list: HTMLDivElement): () => void {
   observer.observe(list)
   list.addEventListener('scroll', mark, { passive: true })
   list.addEventListener('wheel', wheel, { passive: true })
-  show()
+  // After the view that was opened is laid out: asked for now, the whole window would be laid out twice.
+  const frame = requestAnimationFrame(show)
   return () => {
+    cancelAnimationFrame(frame)
     observer.disconnect()
     list.removeEventListener('scroll', mark)
     list.removeEventListener('wheel', wheel)
