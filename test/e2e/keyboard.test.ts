@@ -333,6 +333,32 @@ describe.sequential('without a mouse', () => {
     expect(problems).toEqual([])
   })
 
+  it('the checks can fail: what is cut, covered, written over or without a ring is found', async () => {
+    await page.evaluate(() => {
+      const broken = document.createElement('div')
+      broken.id = 'broken'
+      broken.innerHTML = `
+        <button style="position: fixed; left: 1270px; top: 300px; width: 60px">sticks out</button>
+        <p style="position: fixed; left: 300px; top: 300px; margin: 0">one line</p>
+        <p style="position: fixed; left: 310px; top: 304px; margin: 0">over another</p>
+        <button style="position: fixed; left: 600px; top: 500px; width: 60px; height: 20px">covered</button>
+        <i style="position: fixed; left: 590px; top: 490px; width: 90px; height: 40px; background: red"></i>
+        <div style="position: fixed; left: 300px; top: 400px; width: 40px; overflow: hidden; white-space: nowrap">is cut in the middle</div>
+        <button id="no-ring" style="position: fixed; left: 700px; top: 600px; outline: none; border-color: red">no ring</button>`
+      document.body.append(broken)
+    })
+    const flaws = (await layoutFlaws(page)).join('\n')
+    for (const found of [
+      /sticks out.*is cut/,
+      /one line.*over another|over another.*one line/,
+      /covered.*is covered/,
+      /in the middle.*is cut/,
+    ])
+      expect(flaws).toMatch(found)
+    expect((await faint()).join()).toContain('no ring')
+    await page.evaluate(() => document.getElementById('broken')!.remove())
+  })
+
   it('every view is there', async () => {
     const tabs = await page.getByRole('tab').allTextContents()
     expect(Object.keys(WORK).filter((view) => !tabs.includes(view))).toEqual([])
