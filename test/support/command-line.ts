@@ -1,4 +1,4 @@
-/** The real launcher as a child process. In: arguments. Out: exit code, output, and how long it took. */
+/** The real launcher as a child process. In: arguments. Out: exit code and output. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 
@@ -9,7 +9,6 @@ export interface Ended {
   readonly code: number | null
   readonly stdout: string
   readonly stderr: string
-  readonly ms: number
 }
 
 export interface CommandLine {
@@ -18,7 +17,7 @@ export interface CommandLine {
   /** Starts it; `ended` tells the rest. */
   start(
     args: readonly string[],
-    options?: { cwd?: string; node?: string },
+    options?: { cwd?: string; node?: string; env?: NodeJS.ProcessEnv },
   ): { child: ChildProcess; ended: Promise<Ended> }
 }
 
@@ -31,16 +30,22 @@ export function commandLine(folder: string): CommandLine {
     FORCE_COLOR: undefined,
     NODE_OPTIONS: undefined,
   }
-  const start: CommandLine['start'] = (args, { cwd = folder, node = process.execPath } = {}) => {
-    const begun = performance.now()
-    const child = spawn(node, [LAUNCHER, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const start: CommandLine['start'] = (
+    args,
+    { cwd = folder, node = process.execPath, env: own = {} } = {},
+  ) => {
+    const child = spawn(node, [LAUNCHER, ...args], {
+      cwd,
+      env: { ...env, ...own },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
     let stdout = ''
     let stderr = ''
     child.stdout!.setEncoding('utf8').on('data', (part: string) => (stdout += part))
     child.stderr!.setEncoding('utf8').on('data', (part: string) => (stderr += part))
     const ended = new Promise<Ended>((resolve, reject) => {
       child.once('error', reject)
-      child.once('close', (code) => resolve({ code, stdout, stderr, ms: performance.now() - begun }))
+      child.once('close', (code) => resolve({ code, stdout, stderr }))
     })
     return { child, ended }
   }
