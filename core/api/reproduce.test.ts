@@ -162,6 +162,19 @@ describe('reproduction', () => {
     expect(script).toContain("import { patch, decoderPrompt, openModel } from 'headscope'")
   })
 
+  test('two texts of the encoder: a script reads both', () => {
+    const [clean, corrupt] = ['the house', 'the shirt'].map((text) => ({ text, decoder: { ids: [0, 5] } }))
+    const { command, script } = reproduce(
+      { kind: 'patch', request: { model: 'm', clean: clean!, corrupt: corrupt!, site: 'cross_z', metric } },
+      { path: '/m' },
+    )
+    const words = wordsIn(command!)
+    expect(words[words.indexOf('--corrupt') + 1]).toBe('the shirt')
+    expect(script).toContain('const reading = await model.reading(model.encode("the house"))')
+    expect(script).toContain('const corruptModel = await model.reading(model.encode("the shirt"))')
+    expect(script).toMatch(/await patch\(reading, clean, corrupt, \{ .*, corruptModel \}\)/)
+  })
+
   test('an edited attribution, an edited lens and a head taken apart have a script and no command', () => {
     const prompt = { ids: [1, 2] }
     const edits = [{ hook: 'blocks.0.hook_mlp_out', op: 'zero' }] as const

@@ -184,18 +184,29 @@ function callOf(asked: RunOrSweep): ScriptForm {
       const { model: _m, clean, corrupt, resume: _r, ...options } = asked.request
       const name = asked.kind === 'path' ? 'pathPatch' : asked.kind
       const stack = oneStack({ clean, corrupt })
+      const other = differentSource(clean, corrupt)
+        ? [`const corruptModel = await model.reading(${encoded(corrupt)})`]
+        : []
+      const given = [fields(options), ...(other.length > 0 ? ['corruptModel'] : [])].join(', ')
       return {
         imports: [name, ...stack.imports],
         lines: [
           ...stack.lines,
-          `const result = await ${name}(${stack.model}, clean, corrupt, { ${fields(options)} })`,
+          ...other,
+          `const result = await ${name}(${stack.model}, clean, corrupt, { ${given} })`,
         ],
       }
     }
   }
 }
 
-/** The lines that make a sweep's prompts: where a decoder reads an encoder, that decoder over the encoder's one text. */
+/** Whether the decoder reads another text of the encoder for the corrupt prompt. */
+function differentSource(clean: PromptInput, corrupt: PromptInput): boolean {
+  const text = ({ decoder: _, ...source }: PromptInput) => JSON.stringify(source)
+  return (clean.decoder ?? corrupt.decoder) !== undefined && text(clean) !== text(corrupt)
+}
+
+/** The lines that make a sweep's prompts: where a decoder reads an encoder, that decoder over the first one's text of the encoder. */
 function oneStack(prompts: Readonly<Record<string, PromptInput>>) {
   const all = Object.values(prompts)
   const reads = all.some(({ decoder }) => decoder)

@@ -73,9 +73,13 @@ export const PAIR_OPTIONS = {
   'clean-decoder': {
     type: 'text',
     value: '"…"',
-    help: "where a decoder reads an encoder: the decoder's clean text; --clean is then the encoder's text of both",
+    help: "where a decoder reads an encoder: the decoder's clean text; --clean is then the encoder's",
   },
-  'corrupt-decoder': { type: 'text', value: '"…"', help: "the decoder's corrupt text" },
+  'corrupt-decoder': {
+    type: 'text',
+    value: '"…"',
+    help: "the decoder's corrupt text; left out, the clean one",
+  },
   'clean-decoder-ids': { type: 'text', value: '0,5,9', help: 'the same as ids, start token included' },
   'corrupt-decoder-ids': { type: 'text', value: '0,5,8', help: 'the same as ids' },
   bos: PROMPT_OPTIONS.bos,

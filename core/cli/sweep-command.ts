@@ -162,8 +162,8 @@ type Sided<T extends string> = {
 }
 
 /**
- * The clean and the corrupt prompt. With a decoder's texts the corrupt one needs no text of its own for the encoder:
- * both read the clean one's. Throws UsageError.
+ * The clean and the corrupt prompt. Where a decoder reads an encoder each is two texts, and of the corrupt one's what is
+ * not given is the clean one's. Throws UsageError.
  */
 export async function givenPair(
   values: Sided<'clean'> & Sided<'corrupt'> & { readonly bos: string | undefined },
@@ -185,7 +185,7 @@ export async function givenPair(
   const clean = await one('clean')
   const shared = other.decoder && values.corrupt === undefined && values['corrupt-ids'] === undefined
   const corrupt = shared ? clean : await one('corrupt')
-  return { clean: { ...clean, ...own }, corrupt: { ...corrupt, ...other } }
+  return { clean: { ...clean, ...own }, corrupt: { ...corrupt, ...own, ...other } }
 }
 
 /** Reference prompts from a file, texts and ids. */

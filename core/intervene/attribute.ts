@@ -24,7 +24,7 @@ import {
   LOCAL,
   SOFTMAX,
 } from './attribute-estimates.ts'
-import { alignPrompts, captureRun, metricOfState, requireCausal, sweepBase } from './base.ts'
+import { alignPrompts, captureRun, metricOfState, readersOf, requireCausal, sweepBase } from './base.ts'
 import { runSweep, type SweepCell } from './sweep.ts'
 import type { SweepEstimate, SweepOptions } from './types.ts'
 
@@ -38,6 +38,8 @@ export interface AttributeOptions
   /** Exact runs for the K largest estimates. */
   readonly verify?: number
   readonly gradDrop?: boolean
+  /** Who reads the corrupt prompt, where its source is another: `model.reading` of that. Default: the same model. */
+  readonly corruptModel?: Model
   /** Bytes of intermediates that may be kept for the backward pass. */
   readonly saveBudget?: number
   readonly onEstimate?: (estimate: SweepEstimate) => void
@@ -61,17 +63,23 @@ export async function attribute(
 ): Promise<Attributed> {
   requireCausal(model, 'Attribution patching')
   const warnings = checkPrompts([clean, corrupt], model.spec)
-  alignPrompts(clean, corrupt)
+  const readers = readersOf(model, options.corruptModel)
+  alignPrompts(clean, corrupt, readers.together)
   const metric = resolveMetric(options.metric, [clean], model.spec.dVocab, model.tokenizer)
   const sites = options.sites ?? ['z', 'mlp_out']
   for (const site of sites)
     if (!Object.hasOwn(LOCAL, site))
       throw new HeadscopeError('bad-edit', `"${site}" is not a site; use ${Object.keys(LOCAL).join(', ')}.`)
-  const engine = model.engine(options.mode)
+  const engine = readers.corrupt.engine(options.mode)
   const layers = decoderOf(model.spec).layers
   const needed = new Set(layers.flatMap((_, layer) => sites.map((site) => blockHook(layer, LOCAL[site]))))
   const started = performance.now()
-  const { captured: source, state } = await captureRun(engine, clean, needed, options.signal)
+  const { captured: source, state } = await captureRun(
+    model.engine(options.mode),
+    clean,
+    needed,
+    options.signal,
+  )
   options.onEstimate?.(
     estimateAll(layers.length, clean.length, source, sites, options, (performance.now() - started) / 1000),
   )
@@ -95,7 +103,7 @@ export async function attribute(
   if (options.gradDrop) cells = await withGradDrop(model, sites, source, cells, gradientsOf, options)
   const known = new Map((options.known ?? []).map((cell) => [cellPlace(cell), cell]))
   const verified = options.verify
-    ? await verifyLargest(model, corrupt, source, cells, metric, known, options)
+    ? await verifyLargest(readers.corrupt, corrupt, source, cells, metric, known, options)
     : cells
   const rest = verified.filter((cell) => cell.exact === undefined && !known.has(cellPlace(cell)))
   if (rest.length > 0) options.onCells?.(rest)

@@ -100,15 +100,47 @@ export function requireOneStack(model: Model, what: string): void {
   )
 }
 
-/** Two prompts of one length, whose differing positions are named. Throws `bad-prompt` with both lengths. */
-export function alignPrompts(clean: readonly number[], corrupt: readonly number[]): number[] {
+/** Who reads each prompt of a comparison. */
+export interface Readers {
+  readonly clean: Model
+  readonly corrupt: Model
+  /** Both read the same source, or there is none: the decoder's texts alone can differ. */
+  readonly together: boolean
+}
+
+/** `corrupt`: the same checkpoint over another source. Throws `bad-request` for another checkpoint, or without a source. */
+export function readersOf(clean: Model, corrupt: Model = clean): Readers {
+  if (corrupt === clean) return { clean, corrupt, together: true }
+  const [own, other] = [clean.engine().reads, corrupt.engine().reads]
+  if (!own || !other || clean.path !== corrupt.path)
+    throw new HeadscopeError(
+      'bad-request',
+      'The corrupt prompt is read by another model; give the same checkpoint over another source (model.reading of each), or leave corruptModel out.',
+    )
+  return { clean, corrupt, together: own.ids.join() === other.ids.join() }
+}
+
+/** Tokens of the source that a model reads; 0 where there is none. */
+export function sourceLength(model: Model): number {
+  return model.engine().reads?.ids[0]?.length ?? 0
+}
+
+/**
+ * Two prompts of one length, whose differing positions are named; only what they are read beside may differ where
+ * `together` is false. Throws `bad-prompt` with both lengths.
+ */
+export function alignPrompts(
+  clean: readonly number[],
+  corrupt: readonly number[],
+  together = true,
+): number[] {
   if (clean.length !== corrupt.length)
     throw new HeadscopeError(
       'bad-prompt',
       `The clean prompt has ${clean.length} tokens and the corrupt one ${corrupt.length}; patching goes position by position, so replace tokens one for one.`,
     )
   const differing = clean.flatMap((id, pos) => (id === corrupt[pos] ? [] : [pos]))
-  if (differing.length === 0)
+  if (differing.length === 0 && together)
     throw new HeadscopeError(
       'bad-prompt',
       'The clean and the corrupt prompt are the same; change at least one token.',

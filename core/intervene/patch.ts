@@ -10,7 +10,16 @@ import type { Dense } from '../run/dense.ts'
 import { type Metric, resolveMetric } from '../run/metrics.ts'
 import type { Model } from '../run/model.ts'
 import { checkPrompts } from '../run/prompts.ts'
-import { alignPrompts, captureRun, metricOfState, requireCausal, sweepBase } from './base.ts'
+import {
+  alignPrompts,
+  captureRun,
+  metricOfState,
+  type Readers,
+  readersOf,
+  requireCausal,
+  sourceLength,
+  sweepBase,
+} from './base.ts'
 import { collectCells, finiteOr, modeFor, ofLayers } from './collect.ts'
 import { hasHeads, PATCH_SITE_NAMES, PATCH_SITES, type PatchSite } from './patch-sites.ts'
 import { estimateSweep, type SweepCell } from './sweep.ts'
@@ -26,13 +35,15 @@ export interface PatchOptions extends SweepOptions<PatchCell> {
   readonly by?: PatchBy
   readonly direction?: 'denoise' | 'noise'
   readonly metric: Metric
+  /** Who reads the corrupt prompt, where its source is another: `model.reading` of that. Default: the same model. */
+  readonly corruptModel?: Model
   readonly onEstimate?: (estimate: SweepEstimate) => void
 }
 
 export interface Patched {
   readonly clean: number
   readonly corrupt: number
-  /** Positions where the prompts differ. */
+  /** Positions where the prompts differ; of an encoder–decoder those of the decoder's own texts. */
   readonly differing: readonly number[]
   readonly cells: readonly PatchCell[]
   readonly settings: {
@@ -59,24 +70,29 @@ export async function patch(
   requireCausal(model, 'Patching')
   const { site, direction = 'denoise' } = options
   const warnings = checkPrompts([clean, corrupt], model.spec)
-  const differing = alignPrompts(clean, corrupt)
+  const readers = readersOf(model, options.corruptModel)
+  const differing = alignPrompts(clean, corrupt, readers.together)
   const metric = resolveMetric(options.metric, [clean], model.spec.dVocab, model.tokenizer)
   const by = options.by ?? (/(z|pattern)$/.test(site) ? 'layer,head' : 'layer,pos')
   const places = placesOf(model, site, by, clean.length)
-  // Before the first token that differs both runs are the same, bit for bit: nothing looks ahead.
-  const first = differing[0] ?? clean.length
+  requireOneSource(readers, site)
+  // Before the first token that differs both runs are the same, bit for bit: nothing looks ahead. Another source is
+  // seen from the first position on.
+  const first = readers.together ? (differing[0] ?? clean.length) : 0
   const rows = places.reduce((sum, { pos = first }) => sum + (pos < first ? 0 : clean.length - pos), 0)
-  const engine = model.engine(options.mode ?? modeFor(rows))
+  const mode = options.mode ?? modeFor(rows)
+  const denoise = direction === 'denoise'
+  const engine = (denoise ? readers.corrupt : model).engine(mode)
+  const other = (denoise ? model : readers.corrupt).engine(mode)
   const hooks = new Map(engine.hooks.map((hook) => [hook.name, hook]))
-  const [into, from] = direction === 'denoise' ? [corrupt, clean] : [clean, corrupt]
+  const [into, from] = denoise ? [corrupt, clean] : [clean, corrupt]
   const chosen = ofLayers(places, ({ layer }) => layer, options.layers)
   const wanted = new Set(chosen.map((place) => blockHook(place.layer, PATCH_SITES[site])))
   const base = await sweepBase(engine, into, metric, options.signal)
-  const { captured: source, state } = await captureRun(engine, from, wanted, options.signal)
+  const { captured: source, state } = await captureRun(other, from, wanted, options.signal)
   // kl is measured from the run that is patched, at both ends.
-  const other = await metricOfState(engine, state, metric, base.rows)
-  const ends =
-    direction === 'denoise' ? { clean: other, corrupt: base.value } : { clean: base.value, corrupt: other }
+  const end = await metricOfState(other, state, metric, base.rows)
+  const ends = denoise ? { clean: end, corrupt: base.value } : { clean: base.value, corrupt: end }
   const span = ends.clean - ends.corrupt
   const tiny = Math.abs(span) <= SMALL_DENOMINATOR * Math.max(Math.abs(ends.clean), Math.abs(ends.corrupt))
   if (tiny)
@@ -111,6 +127,16 @@ export async function patch(
 // --- Internal helpers ---
 
 type Place = Pick<Cell, 'layer' | 'head' | 'pos'>
+
+/** Weights over a source go into a run over one of as many tokens. */
+function requireOneSource({ clean, corrupt }: Readers, site: PatchSite): void {
+  const [own, other] = [sourceLength(clean), sourceLength(corrupt)]
+  if (site !== 'cross_pattern' || own === other) return
+  throw new HeadscopeError(
+    'bad-edit',
+    `${site} has a weight for every token of the source, and the clean source has ${own} and the corrupt one ${other}; use cross_z, or sources of one length.`,
+  )
+}
 
 function placesOf(model: Model, site: PatchSite, by: PatchBy, length: number): Place[] {
   if (!Object.hasOwn(PATCH_SITES, site))

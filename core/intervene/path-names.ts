@@ -3,22 +3,27 @@
  * records. Pure, so that the app draws with it what the engine computes; costs nothing.
  */
 
-/** `embed` (tokens and positions), `L5H1`, `L5H1.cross` (a decoder's look at its encoder), or `L3.mlp`. */
+/**
+ * `embed` (tokens and positions), `source` (what an encoder hands over), `L5H1`, `L5H1.cross` (a decoder's look at its
+ * encoder), or `L3.mlp`.
+ */
 export interface Sender {
   readonly name: string
   /** -1: before the first block. */
   readonly layer: number
   readonly head: number | null
-  readonly part: 'embed' | 'head' | 'cross' | 'mlp'
+  readonly part: 'embed' | 'source' | 'head' | 'cross' | 'mlp'
 }
 
-/** `L7H2.q`, `L7H2.k`, `L7H2.v`, `L7.mlp`, or `logits`. */
+/** `L7H2.q`, `L7H2.k`, `L7H2.v`, the same of `L7H2.cross` (`L7H2.cross.q`), `L7.mlp`, or `logits`. */
 export interface Receiver {
   readonly name: string
   /** Infinity: after the last block. */
   readonly layer: number
   readonly head: number | null
   readonly part: 'q' | 'k' | 'v' | 'mlp' | 'logits'
+  /** Of a decoder's look at its encoder: its keys and values are made from the source. */
+  readonly cross: boolean
 }
 
 /** An edge of a circuit, by the names of its ends. */
@@ -29,7 +34,7 @@ export interface PathEdge {
 
 /** A sender's record; null where the name has no sender's form. */
 export function readSender(name: string): Sender | null {
-  if (name === 'embed') return { name, layer: -1, head: null, part: 'embed' }
+  if (name === 'embed' || name === 'source') return { name, layer: -1, head: null, part: name }
   const match = /^L(\d{1,6})(?:H(\d{1,6})(\.cross)?|\.mlp)$/.exec(name)
   if (!match) return null
   const head = match[2] === undefined ? null : Number(match[2])
@@ -39,15 +44,31 @@ export function readSender(name: string): Sender | null {
 
 /** A receiver's record; null where the name has no receiver's form. */
 export function readReceiver(name: string): Receiver | null {
-  if (name === 'logits') return { name, layer: Number.POSITIVE_INFINITY, head: null, part: 'logits' }
-  const match = /^L(\d{1,6})(?:H(\d{1,6})\.([qkv])|\.mlp)$/.exec(name)
+  if (name === 'logits')
+    return { name, layer: Number.POSITIVE_INFINITY, head: null, part: 'logits', cross: false }
+  const match = /^L(\d{1,6})(?:H(\d{1,6})(\.cross)?\.([qkv])|\.mlp)$/.exec(name)
   if (!match) return null
   const head = match[2] === undefined ? null : Number(match[2])
-  return { name, layer: Number(match[1]), head, part: (match[3] ?? 'mlp') as Receiver['part'] }
+  return {
+    name,
+    layer: Number(match[1]),
+    head,
+    part: (match[4] ?? 'mlp') as Receiver['part'],
+    cross: match[3] !== undefined,
+  }
+}
+
+/** Whether a receiver's input is made from the source alone. */
+export function readsSource({ cross, part }: Receiver): boolean {
+  return cross && part !== 'q'
 }
 
 /** `parallel`: attention and MLP of one block read the same residual, so that neither hears the other. */
 export function reaches(sender: Sender, receiver: Receiver, parallel: boolean): boolean {
-  if (receiver.layer > sender.layer) return true
-  return !parallel && receiver.layer === sender.layer && sender.part !== 'mlp' && receiver.part === 'mlp'
+  if (sender.part === 'source' || readsSource(receiver))
+    return sender.part === 'source' && readsSource(receiver)
+  if (receiver.layer !== sender.layer) return receiver.layer > sender.layer
+  // A block looks at its own text, then at the source, then its MLP reads.
+  if (receiver.cross) return sender.part === 'head'
+  return !parallel && sender.part !== 'mlp' && receiver.part === 'mlp'
 }

@@ -15,7 +15,7 @@ import { logitsOf } from '../run/predictions.ts'
 import type { HookInfo } from '../run/segments.ts'
 import type { SweepBase } from './base.ts'
 import type { Receiver, Sender } from './path-names.ts'
-import { batchEdits, type CellEdit, repeated, runSweep, type SweepCell } from './sweep.ts'
+import { batchEdits, type CellEdit, repeated, repeatedPast, runSweep, type SweepCell } from './sweep.ts'
 import type { SweepEstimate } from './types.ts'
 
 export interface Edge {
@@ -31,6 +31,8 @@ export interface EdgeGroup {
 
 export interface PathContext {
   readonly engine: Engine
+  /** Where the corrupt prompt is read: over its own source, if that is another. */
+  readonly corruptEngine: Engine
   readonly base: SweepBase
   readonly metric: ResolvedMetric
   /** What heads and MLPs write on the clean prompt, by hook name. */
@@ -104,10 +106,11 @@ export function estimateEdges(
   }
 }
 
-/** The hook at which a sender writes. The embedding has none: it is the state before the first block. */
+/** The hook at which a sender writes. The embedding has none, it is the state before the first block; nor has the source. */
 export function senderHook({ layer, part }: Sender): string {
   const local = {
     embed: 'hook_resid_pre',
+    source: 'hook_resid_pre',
     head: 'attn.hook_z',
     cross: 'cross_attn.hook_z',
     mlp: 'hook_mlp_out',
@@ -166,14 +169,15 @@ function inputsOf(
   const { nHeads, nKvHeads } = decoderOf(spec).layers[receiver.layer]!
   const { head } = receiver
   const kvHead = head === null ? null : Math.floor(head / (nHeads / nKvHeads))
+  const attention = receiver.cross ? 'cross_attn' : 'attn'
   const byName = (local: string) => hooks.find(({ name }) => name === blockHook(receiver.layer, local))
   switch (receiver.part) {
     case 'q':
-      return [{ hook: byName('attn.hook_rot_q')!, head }]
+      return [{ hook: byName(`${attention}.hook_rot_q`)!, head }]
     case 'k':
-      return [{ hook: byName('attn.hook_rot_k')!, head: kvHead }]
+      return [{ hook: byName(`${attention}.hook_rot_k`)!, head: kvHead }]
     case 'v':
-      return [{ hook: byName('attn.hook_v')!, head: kvHead }]
+      return [{ hook: byName(`${attention}.hook_v`)!, head: kvHead }]
     default:
       return [byName('mlp.hook_pre'), byName('mlp.hook_pre_linear')]
         .filter((hook) => hook !== undefined)
@@ -187,7 +191,9 @@ async function heldPass(
   senders: readonly Sender[],
   wanted: ReadonlySet<string>,
 ): Promise<{ state: State; recorded: Map<string, Tensor> }> {
-  const { engine, base, own, from, mlps, signal } = context
+  const { base, own, from, mlps, signal } = context
+  const { part } = senders[0]!
+  const engine = part === 'source' ? context.corruptEngine : context.engine
   const [ids, layer] = [base.run.ids[0]!, Math.max(0, senders[0]!.layer)]
   const held = engine.hooks.filter(({ name, segment }) => {
     if (typeof segment !== 'number' || segment < layer) return false
@@ -207,8 +213,8 @@ async function heldPass(
   )
   const border = new Map([...base.run.borders[layer]!])
   const said = senderHook(senders[0]!)
-  if (senders[0]!.part === 'embed') border.set('resid', from.get(said)!)
-  else {
+  if (part === 'embed') border.set('resid', from.get(said)!)
+  else if (part !== 'source') {
     const hook = engine.hooks.find(({ name }) => name === said)!
     const value = from.get(said)!
     edits.push(
@@ -225,6 +231,10 @@ async function heldPass(
     start: 0,
     total: ids.length,
     from: { layer, state: repeatedState(border, senders.length) },
+    // Nothing before the first row; but what was made of the source is met again, unless it is what changes.
+    ...(part === 'source'
+      ? {}
+      : { past: base.run.keyValues.map((one) => repeatedPast(one, 0, senders.length)) }),
     wanted,
     edits,
     signal,

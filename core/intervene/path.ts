@@ -14,9 +14,26 @@ import { type Metric, resolveMetric } from '../run/metrics.ts'
 import type { Model } from '../run/model.ts'
 import { throwIfCancelled } from '../run/pass.ts'
 import { checkPrompts } from '../run/prompts.ts'
-import { alignPrompts, captureRun, metricOfState, requireCausal, sweepBase } from './base.ts'
+import {
+  alignPrompts,
+  captureRun,
+  metricOfState,
+  type Readers,
+  readersOf,
+  requireCausal,
+  sourceLength,
+  sweepBase,
+} from './base.ts'
 import { finiteOr } from './collect.ts'
-import { type PathEdge, type Receiver, reaches, readReceiver, readSender, type Sender } from './path-names.ts'
+import {
+  type PathEdge,
+  type Receiver,
+  reaches,
+  readReceiver,
+  readSender,
+  readsSource,
+  type Sender,
+} from './path-names.ts'
 import { type Edge, estimateEdges, groupEdges, groupRows, runGroup, senderHook } from './path-run.ts'
 import type { SweepEstimate, SweepOptions } from './types.ts'
 
@@ -30,9 +47,9 @@ export interface PathCell extends PathEdge {
 /** What is asked: every sender with every receiver, or edges one by one. */
 export type PathPlan =
   | {
-      /** `embed`, `L5H1`, `L5H1.cross`, `L3.mlp`; `all`: every sender that reaches one of the receivers. */
+      /** `embed`, `source`, `L5H1`, `L5H1.cross`, `L3.mlp`; `all`: every sender that reaches one of the receivers. */
       readonly from: readonly string[]
-      /** `L7H2.q`, `L7H2.k`, `L7H2.v`, `L7.mlp`, `logits`. */
+      /** `L7H2.q`, `L7H2.k`, `L7H2.v`, `L7H2.cross.q` (k, v), `L7.mlp`, `logits`. */
       readonly to: readonly string[]
       readonly edges?: undefined
     }
@@ -43,6 +60,8 @@ export type PathOptions = PathPlan &
     readonly metric: Metric
     /** MLPs between a sender and its receiver; default: recompute. */
     readonly mlps?: 'freeze' | 'recompute'
+    /** Who reads the corrupt prompt, where its source is another: `model.reading` of that. Default: the same model. */
+    readonly corruptModel?: Model
     readonly onEstimate?: (estimate: SweepEstimate) => void
   }
 
@@ -65,22 +84,24 @@ export async function pathPatch(
   requireCausal(model, 'Path patching')
   const { mlps = 'recompute', signal } = options
   const warnings = checkPrompts([clean, corrupt], model.spec)
-  const differing = alignPrompts(clean, corrupt)
+  const readers = readersOf(model, options.corruptModel)
+  const differing = alignPrompts(clean, corrupt, readers.together)
   const metric = resolveMetric(options.metric, [clean], model.spec.dVocab, model.tokenizer)
-  const edges = edgesOf(model, options)
+  const edges = edgesOf(readers, options)
   warnings.push(...sharedInputs(model, edges))
   const engine = model.engine()
+  const corruptEngine = readers.corrupt.engine()
   const base = await sweepBase(engine, clean, metric, signal)
   const written = new Set(engine.hooks.map(({ name }) => name).filter((name) => WRITTEN.test(name)))
   const own = await captureRun(engine, clean, written, signal)
   const from = await captureRun(
-    engine,
+    corruptEngine,
     corrupt,
     new Set([...written, blockHook(0, 'hook_resid_pre')]),
     signal,
   )
   // kl is measured from the clean run, at both ends.
-  const end = await metricOfState(engine, from.state, metric, base.rows)
+  const end = await metricOfState(corruptEngine, from.state, metric, base.rows)
 
   const known = new Map((options.known ?? []).map((cell) => [edgeKey(cell), cell]))
   const done = new Map<string, PathCell>()
@@ -99,11 +120,12 @@ export async function pathPatch(
   }
   const context = {
     engine,
+    corruptEngine,
     base,
     metric,
     own: own.captured,
     from: from.captured,
-    first: differing[0]!,
+    first: readers.together ? differing[0]! : 0,
     mlps,
     signal,
   }
@@ -143,9 +165,16 @@ export function parseSender(name: string, model: Model): Sender {
   if (!sender)
     throw new HeadscopeError(
       'bad-edit',
-      `"${name}" is not a sender; write a head as L5H1, an MLP as L3.mlp, the embedding as embed, or all.`,
+      `"${name}" is not a sender; write a head as L5H1, an MLP as L3.mlp, the embedding as embed, an encoder's text as source, or all.`,
     )
   if (sender.part === 'embed') return sender
+  if (sender.part === 'source') {
+    if (crosses(model)) return sender
+    throw new HeadscopeError(
+      'bad-edit',
+      'This model reads no source beside its prompt, so source sends nothing.',
+    )
+  }
   checkPlace(sender, model)
   if (!model.hooks.some((hook) => hook.name === senderHook(sender)))
     throw new HeadscopeError('bad-edit', `This model has no cross-attention, so there is no ${name}.`)
@@ -158,10 +187,12 @@ export function parseReceiver(name: string, model: Model): Receiver {
   if (!receiver)
     throw new HeadscopeError(
       'bad-edit',
-      `"${name}" is not a receiver; write L7H2.q, L7H2.k, L7H2.v, L7.mlp or logits.`,
+      `"${name}" is not a receiver; write L7H2.q, L7H2.k, L7H2.v (of cross-attention L7H2.cross.q), L7.mlp or logits.`,
     )
   if (receiver.part === 'logits') return receiver
   checkPlace(receiver, model)
+  if (receiver.cross && !crosses(model))
+    throw new HeadscopeError('bad-edit', `This model has no cross-attention, so there is no ${name}.`)
   const { layer, part } = receiver
   if (part === 'mlp' && !model.hooks.some((hook) => hook.name === blockHook(layer, 'mlp.hook_pre')))
     throw new HeadscopeError(
@@ -182,28 +213,36 @@ function edgeKey({ from, to }: PathEdge): string {
 }
 
 /** The edges of a plan, each once. */
-function edgesOf(model: Model, plan: PathPlan): Edge[] {
+function edgesOf(readers: Readers, plan: PathPlan): Edge[] {
+  const model = readers.clean
   const pairs = plan.edges
     ? plan.edges.map(({ from, to }) => ({
         sender: parseSender(from, model),
         receiver: parseReceiver(to, model),
       }))
-    : product(model, plan.from, plan.to)
+    : product(readers, plan.from, plan.to)
   if (pairs.length === 0)
     throw new HeadscopeError('bad-edit', 'There is no edge to patch; name at least one sender and receiver.')
+  const [own, other] = [sourceLength(model), sourceLength(readers.corrupt)]
+  if (own !== other && pairs.some(({ sender }) => sender.part === 'source'))
+    throw new HeadscopeError(
+      'bad-prompt',
+      `The clean source has ${own} tokens and the corrupt one ${other}, and source is heard token by token; use sources of one length, or other senders.`,
+    )
   return [
     ...new Map(pairs.map((edge) => [`${edge.sender.name} ${edge.receiver.name}`, edge] as const)).values(),
   ]
 }
 
-function product(model: Model, from: readonly string[], to: readonly string[]): Edge[] {
+function product(readers: Readers, from: readonly string[], to: readonly string[]): Edge[] {
+  const model = readers.clean
   const receivers = to.map((name) => parseReceiver(name, model))
   return from.flatMap((name) => {
     if (name !== 'all') {
       const sender = parseSender(name, model)
       return receivers.map((receiver) => ({ sender, receiver }))
     }
-    return everySender(model).flatMap((sender) =>
+    return everySender(readers).flatMap((sender) =>
       receivers
         .filter((receiver) => reaches(sender, receiver, isParallel(model, sender)))
         .map((receiver) => ({ sender, receiver })),
@@ -211,13 +250,20 @@ function product(model: Model, from: readonly string[], to: readonly string[]): 
   })
 }
 
-function everySender(model: Model): Sender[] {
-  const cross = model.hooks.some(({ name }) => name === blockHook(0, 'cross_attn.hook_z'))
+/** Where both read the same source, or sources of two lengths, that says nothing that could be measured. */
+function everySender({ clean: model, corrupt, together }: Readers): Sender[] {
+  const cross = crosses(model)
+  const source = cross && !together && sourceLength(model) === sourceLength(corrupt)
   const names = decoderOf(model.spec).layers.flatMap(({ nHeads }, layer) => {
     const heads = Array.from({ length: nHeads }, (_, head) => headName(layer, head))
     return [...heads, ...(cross ? heads.map((name) => `${name}.cross`) : []), `L${layer}.mlp`]
   })
-  return ['embed', ...names].map((name) => readSender(name)!)
+  return ['embed', ...(source ? ['source'] : []), ...names].map((name) => readSender(name)!)
+}
+
+/** Whether the decoder looks at an encoder's text. */
+function crosses(model: Model): boolean {
+  return model.hooks.some(({ name }) => name === blockHook(0, 'cross_attn.hook_z'))
 }
 
 function isParallel(model: Model, { layer }: Sender): boolean {
@@ -246,13 +292,18 @@ function sharedInputs(model: Model, edges: readonly Edge[]): string[] {
     const size = nHeads / nKvHeads
     if (size === 1) continue
     const first = Math.floor(head / size) * size
-    const heads = Array.from({ length: size }, (_, i) => headName(layer, first + i)).join(', ')
+    const at = receiver.cross ? '.cross' : ''
+    const heads = Array.from({ length: size }, (_, i) => `${headName(layer, first + i)}${at}`).join(', ')
     said.set(name, `${name} is shared: ${heads} read the same ${part === 'k' ? 'keys' : 'values'}.`)
   }
   return [...said.values()]
 }
 
 function withoutPath({ sender, receiver }: Edge): PathCell {
-  const why = `${sender.name} comes after ${receiver.name}, so there is no path`
+  const why = readsSource(receiver)
+    ? `${receiver.name} is made from the source alone, so there is no path from ${sender.name}`
+    : sender.part === 'source'
+      ? `the source is heard through keys and values of cross-attention alone, so there is no path to ${receiver.name}`
+      : `${sender.name} comes after ${receiver.name}, so there is no path`
   return { from: sender.name, to: receiver.name, value: null, delta: null, why }
 }

@@ -2,7 +2,7 @@
  * Many edited runs of one prompt by causal restart. A cell names where it restarts (layer, position) and what it sets.
  * Cells of nearly equal suffixes run as one batch that goes up through the blocks once: each cell joins it at its own
  * layer from the base run's residuals, so that every block multiplies many rows at a time. Keys and values before the
- * suffix are the base run's. Logits are made only where the metric looks. A cell that changes nothing (its position is
+ * suffix are the base run's, and so are those that cross-attention made of the source. Logits are made only where the metric looks. A cell that changes nothing (its position is
  * the prompt's length) is the base run and costs nothing.
  *
  * Cost in block × rows: Σ over cells of (layers - layer) · (T - first position of its batch).
@@ -193,6 +193,13 @@ export function batchEdits<K>(cells: readonly SweepCell<K>[], length: number, be
   })
 }
 
+/** Rows 0 … rows - 1 of one item's keys and values `count` times, and those of its source, which every row meets. */
+export function repeatedPast({ k, v, cross }: KeyValues, rows: number, count: number): KeyValues {
+  const part = (dense: Dense) => repeated(slice(dense, 2, 0, rows), count)
+  const past = { k: part(k), v: part(v) }
+  return cross ? { ...past, cross: { k: repeated(cross.k, count), v: repeated(cross.v, count) } } : past
+}
+
 // --- Internal helpers ---
 
 async function metricOf<K>(
@@ -245,11 +252,6 @@ export function repeated(dense: Dense, count: number): Dense {
   const data = new Float32Array(dense.data.length * count)
   for (let i = 0; i < count; i++) data.set(dense.data, i * dense.data.length)
   return { data, shape: [count, ...dense.shape.slice(1)] }
-}
-
-function repeatedPast(past: KeyValues, rows: number, count: number): KeyValues {
-  const part = (dense: Dense) => repeated(slice(dense, 2, 0, rows), count)
-  return { k: part(past.k), v: part(past.v) }
 }
 
 /** One value where all items share it, else one per item. */

@@ -33,9 +33,13 @@ export function createSources(
   batch: Batch,
   options: Pick<RunOptions, 'openRun' | 'tokenTypes'>,
 ): EditContext['source'] {
+  const { whole } = engine
   const runner: SourceRunner = {
-    capture: (one, hooks, tokenTypes) => captureHooks(engine, one, hooks, tokenTypes),
-    batchOf: (ids, decoderIds) => batchOf(engine.model.spec, [ids], decoderIds && [decoderIds]),
+    capture: (one, hooks, tokenTypes) =>
+      whole && one.source ? captureBoth(whole, one, hooks) : captureHooks(engine, one, hooks, tokenTypes),
+    // A decoder over one text takes values from another text, where that is given beside the decoder's own.
+    batchOf: (ids, decoderIds) =>
+      batchOf((whole && decoderIds ? whole : engine).model.spec, [ids], decoderIds && [decoderIds]),
     encode: engine.encode,
   }
   return sourcesOver(runner, batch, options)
@@ -101,6 +105,24 @@ async function corpusMean(
     for (const [name, tensor] of captured) add.tensor(name, tensor)
   }
   return add.finish()
+}
+
+/** A decoder's hooks of a run of the whole model, under the names that they have without an encoder. */
+async function captureBoth(
+  whole: Engine,
+  batch: Batch,
+  hooks: readonly HookInfo[],
+): Promise<Map<string, Tensor>> {
+  const known = new Set(whole.hooks.map(({ name }) => name))
+  const named = new Map(
+    hooks.map(({ name }) => [known.has(`decoder.${name}`) ? `decoder.${name}` : name, name]),
+  )
+  const found = await captureHooks(
+    whole,
+    batch,
+    whole.hooks.filter(({ name }) => named.has(name)),
+  )
+  return new Map([...found].map(([name, tensor]) => [named.get(name)!, tensor]))
 }
 
 /** Some hooks of an unedited run of one prompt. */

@@ -18,6 +18,8 @@ export interface Engine {
   readonly hooks: readonly HookInfo[]
   /** What an encoder handed over for the one text that every run of this engine reads (reading.ts). */
   readonly reads?: Source & { readonly memory: Dense }
+  /** Of such an engine the whole model's, encoder included: it reads other texts. */
+  readonly whole?: Engine
   /** Scores of one block, in bytes, above which it runs in chunks of query rows. */
   readonly scoreBudget: number
   /** Text to ids, for the corpus of a mean. Throws `bad-prompt` without a tokenizer. */

@@ -59,7 +59,7 @@ export interface Pass {
   readonly from?: { readonly layer: number; readonly state: State } | undefined
   /** End after the block before this one; default: after the last. */
   readonly to?: number
-  /** Keys and values of each layer, rows 0 … start - 1 are read; absent where start is 0. */
+  /** Keys and values of each layer: rows 0 … start - 1 are read, and all of a source. */
   readonly past?: readonly (KeyValues | undefined)[] | undefined
   readonly wanted: ReadonlySet<string>
   readonly edits: readonly ResolvedEdit[]
@@ -316,12 +316,13 @@ function streamed(pass: Pass, hook: HookInfo): boolean {
   return pass.onRows !== undefined && hook.axes.includes('query')
 }
 
-/** Rows 0 … start - 1 of a layer's keys and values; none at the start. */
+/** Rows 0 … start - 1 of a layer's keys and values, none at the start; and those of the source. */
 function pastOf(pass: Pass, layer: LayerSpec, index: number): KeyValues {
   const past = pass.past?.[index]
   if (pass.start === 0 || !past) {
     const shape = [pass.ids.length, layer.nKvHeads, 0, layer.dHead]
-    return { k: { data: new Float32Array(0), shape }, v: { data: new Float32Array(0), shape } }
+    const none = { data: new Float32Array(0), shape }
+    return { k: none, v: none, cross: past?.cross }
   }
   const axes = ['batch', 'kv_head', 'key', 'd_head'] as const
   const window = { start: 0, rows: 0, keys: pass.start }

@@ -46,6 +46,7 @@ export async function readingModel(
     model: alone,
     hooks,
     reads: source!,
+    whole: model.engine(mode),
   })
   return {
     ...model,

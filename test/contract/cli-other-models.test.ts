@@ -111,12 +111,36 @@ describe('an encoder and a decoder', () => {
     expect(estimated.clean).toBeCloseTo(patched.clean, 4)
   })
 
+  it('patches and follows paths between two texts of the encoder', async () => {
+    const pair = [
+      ...['--clean', 'green dark', '--corrupt', 'green rain', '--clean-decoder', 'by then after'],
+      ...['--answer', 'would', '--wrong', 'no', '--no-store'],
+    ]
+    const patched = await json('patch', T5, ...pair, '--site', 'cross_attn_out')
+    expect(patched.differing).toEqual([])
+    expect(patched.clean).not.toBeCloseTo(patched.corrupt, 3)
+    const { cells, clean } = await json('path', T5, ...pair, '--edges', 'source:L1H0.cross.v,source:logits')
+    expect(clean).toBeCloseTo(patched.clean, 4)
+    expect(cells[0].delta).not.toBe(0)
+    expect(cells[1]).toMatchObject({ value: null, why: expect.stringContaining('no path to logits') })
+  })
+
   it('refuses what does not fit in a sentence', async () => {
     const given = ['--answer-id', '4', '--wrong-id', '5', '--no-store']
     await refused(
       1,
-      /the same text for the encoder/,
-      ...['patch', T5, '--clean', 'green dark', '--corrupt', 'green rain', ...given],
+      /a weight for every token of the source/,
+      ...[
+        'patch',
+        T5,
+        '--clean-ids',
+        '64,45,1',
+        '--corrupt-ids',
+        '64,1',
+        '--site',
+        'cross_pattern',
+        ...given,
+      ],
     )
     await refused(
       1,

@@ -2,7 +2,6 @@
  * Sweeps of interventions as the API and the command line ask for them. In: a request of contract.ts with its prompts
  * as ids. Out: cells as they come, and the result. One function calls the four of core/intervene.
  */
-import { HeadscopeError } from '../../errors.ts'
 import { ablate } from '../../intervene/ablate.ts'
 import { attribute } from '../../intervene/attribute.ts'
 import { cellKey } from '../../intervene/cell-key.ts'
@@ -28,7 +27,7 @@ export async function intervene<K extends ExperimentKind>(
   request: Experiments[K]['request'],
   options: InterveneOptions,
 ): Promise<Experiments[K]['result']> {
-  const { model, ids, reference } = await oneStack(whole, request, options)
+  const { model, corruptModel, ids, reference } = await oneStack(whole, request, options)
   const [first, second] = ids as [readonly number[], readonly number[]]
   const common = {
     signal: options.signal,
@@ -37,6 +36,7 @@ export async function intervene<K extends ExperimentKind>(
     onCells: options.onCells,
     known: options.known as never,
   }
+  const pair = { ...common, ...(corruptModel ? { corruptModel } : {}) }
   switch (kind) {
     case 'ablate': {
       const { over, kind: how, metric, meanOver } = request as AblateRequest
@@ -52,7 +52,7 @@ export async function intervene<K extends ExperimentKind>(
     case 'patch': {
       const { site, by, direction, metric } = request as PatchRequest
       return patch(model, first, second, {
-        ...common,
+        ...pair,
         site,
         metric,
         ...(by ? { by } : {}),
@@ -62,12 +62,12 @@ export async function intervene<K extends ExperimentKind>(
     case 'path': {
       const { from, to, edges, metric, mlps } = request as PathRequest
       const plan = edges ? { edges } : { from, to }
-      return pathPatch(model, first, second, { ...common, ...plan, metric, ...(mlps ? { mlps } : {}) })
+      return pathPatch(model, first, second, { ...pair, ...plan, metric, ...(mlps ? { mlps } : {}) })
     }
     default: {
       const { metric, sites, verify, gradDrop } = request as AttributeRequest
       return attribute(model, first, second, {
-        ...common,
+        ...pair,
         metric,
         ...(sites ? { sites } : {}),
         ...(verify ? { verify } : {}),
@@ -78,14 +78,20 @@ export async function intervene<K extends ExperimentKind>(
 }
 
 /**
- * The stack that a sweep goes over. Where a decoder reads an encoder it is the decoder, over the encoder's one text, and
- * the prompts are the decoder's own. Throws `bad-request` for prompts whose encoder texts differ.
+ * The stack that a sweep goes over. Where a decoder reads an encoder it is the decoder, over the encoder's text of each
+ * prompt, and the prompts are the decoder's own. Throws `bad-prompt` for a decoder's text where there is none.
  */
 async function oneStack(
   model: Model,
   request: Experiments[ExperimentKind]['request'],
   options: InterveneOptions,
-) {
+): Promise<{
+  readonly model: Model
+  /** Over the corrupt prompt's source, where that is another. */
+  readonly corruptModel?: Model
+  readonly ids: readonly (readonly number[])[]
+  readonly reference: readonly (readonly number[])[]
+}> {
   const { ids, reference } = options
   const prompts = 'prompt' in request ? [request.prompt] : [request.clean, request.corrupt]
   if (!model.spec.encoderDecoder) {
@@ -93,14 +99,14 @@ async function oneStack(
     return { model, ids, reference }
   }
   const [text, other] = ids
-  if (other && other.join() !== text!.join())
-    throw new HeadscopeError(
-      'bad-request',
-      "A sweep goes over the decoder, so both prompts need the same text for the encoder and differ in the decoder's; patch the encoder with edits of a run.",
-    )
   const own = (prompt: PromptInput) => decoderOwn(model, prompt)!
   const given = 'reference' in request ? (request.reference ?? []) : []
-  return { model: await model.reading(text!), ids: prompts.map(own), reference: given.map(own) }
+  return {
+    model: await model.reading(text!),
+    ...(other && other.join() !== text!.join() ? { corruptModel: await model.reading(other) } : {}),
+    ids: prompts.map(own),
+    reference: given.map(own),
+  }
 }
 
 /** The decoder's own ids of a prompt; null where the model has one text. Throws `bad-prompt` where there is none to give. */
