@@ -62,12 +62,15 @@ export interface StoredPrompt {
   readonly id: number
   readonly text: string | null
   readonly ids: readonly number[]
+  /** What a decoder read beside this text of its encoder. */
+  readonly decoder?: { readonly id: number; readonly text: string | null; readonly ids: readonly number[] }
 }
 
 export interface StoredRun {
   readonly id: number
   readonly model: string
   readonly modelName: string
+  /** The prompt's; of an encoder–decoder that of the encoder. */
   readonly text: string | null
   readonly tokens: number
   readonly created: string // ISO time
@@ -171,6 +174,8 @@ export type TokenizeRequest =
       readonly bos: 'auto' | 'yes' | 'no'
       /** Whether the spelling of a special token in the text is that token (the default) or plain characters. */
       readonly specials?: 'tokens' | 'text'
+      /** As a decoder's own text beside its encoder's: its start token, then the text without special tokens. */
+      readonly decoder?: boolean
     }
   | { readonly model: string; readonly ids: readonly number[] }
 export interface Tokenized {
@@ -256,6 +261,8 @@ export interface RunDetail extends StoredRun {
   readonly views: readonly TokenView[]
   /** What the encoder read, where `views` are the decoder's own. */
   readonly source?: readonly TokenView[]
+  /** The decoder's own text, where it was given as one. */
+  readonly decoderText?: string | null
   readonly predictions: readonly (Prediction & { readonly topTokens: readonly TokenView[] })[]
   readonly loss: number | null
   readonly hooks: readonly string[]
@@ -305,8 +312,8 @@ export interface InductionView {
  * POST /api/jobs/ablate, /patch, /path and /attribute: sweeps of interventions. Their stream gives one `begun` event,
  * then `cells` as they come; the job's result is an ExperimentDetail. Each is stored as an experiment from its first
  * cell on. `resume` goes on with a stored experiment: the request that is stored there counts, not the other fields,
- * and its known cells come at once. Where a decoder reads an encoder, a sweep goes over the decoder: both prompts are the
- * same text of the encoder, and differ in their decoder's part.
+ * and its known cells come at once. Where a decoder reads an encoder, a sweep goes over the decoder: prompts may
+ * differ in the encoder's text, in the decoder's own part (of equal lengths), or in both.
  */
 export interface AblateRequest {
   readonly model: string

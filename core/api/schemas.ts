@@ -53,6 +53,7 @@ export const tokenizeBody = z.union([
     text: z.string().max(4_000_000),
     bos: z.enum(['auto', 'yes', 'no']),
     specials: z.enum(['tokens', 'text']).optional(),
+    decoder: z.boolean().optional(),
   }),
   z.strictObject({ model, ids: z.array(z.int()).min(1).max(1_000_000) }),
 ])

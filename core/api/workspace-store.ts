@@ -35,7 +35,7 @@ export function openWorkspace(path: string): WorkspaceReads {
   const readsText = (id: number) =>
     store.hooks(id).some((hook) => hook.startsWith('decoder.') && hook.endsWith('hook_pattern'))
   return {
-    prompts: () => store.listPrompts().map(({ id, text, ids }) => ({ id, text, ids })),
+    prompts: () => store.listPrompts(),
     runs: () => store.listRuns().map(summary),
     run(id) {
       const run = store.run(id)
@@ -47,7 +47,7 @@ export function openWorkspace(path: string): WorkspaceReads {
         provenance: run.provenance,
         spec: run.spec as SpecSummary,
         views: views(item),
-        ...(item.source ? { source: views(item.source) } : {}),
+        ...(item.source ? { source: views(item.source), decoderText: item.text } : {}),
         positions: item.positions,
         loss: item.loss,
         hooks: run.hooks,

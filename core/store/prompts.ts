@@ -12,6 +12,7 @@ export interface Prompts {
   /** The row of this sequence, made when it is new. Call inside a transaction. */
   keep(sequence: SequenceInput, tokenizerHash: string | null): number
   read(prompt: number): StoredSequence
+  /** Newest first; what an encoder and its decoder read is one entry. */
   list(): StoredPromptRow[]
 }
 
@@ -28,7 +29,17 @@ export function promptTable(db: Database.Database): Prompts {
   const tokensOf = db.prepare<[number], TokenRow>(
     'SELECT id, text, special, split_group FROM token WHERE prompt = ? ORDER BY pos',
   )
-  const all = db.prepare<[], PromptRow>('SELECT id, text, ids FROM prompt ORDER BY id DESC')
+  const all = db.prepare<[], ListedRow>(`
+    SELECT p.id, p.text, p.ids, NULL AS decoder, NULL AS decoder_text, NULL AS decoder_ids FROM prompt p
+    WHERE NOT EXISTS (SELECT 1 FROM run_item i WHERE i.prompt = p.id)
+      OR EXISTS (SELECT 1 FROM run_item i WHERE i.prompt = p.id AND i.sequence = 'main' AND NOT EXISTS (
+        SELECT 1 FROM run_item s WHERE s.run = i.run AND s.item = i.item AND s.sequence = 'source'))
+    UNION ALL
+    SELECT p.id, p.text, p.ids, d.id, d.text, d.ids
+    FROM (SELECT DISTINCT s.prompt AS source, m.prompt AS main FROM run_item s
+      JOIN run_item m ON m.run = s.run AND m.item = s.item AND m.sequence = 'main' WHERE s.sequence = 'source') pair
+    JOIN prompt p ON p.id = pair.source JOIN prompt d ON d.id = pair.main
+    ORDER BY 1 DESC, 4 DESC`)
 
   function keep(sequence: SequenceInput, tokenizerHash: string | null): number {
     const text = sequence.text ?? null
@@ -56,7 +67,13 @@ export function promptTable(db: Database.Database): Prompts {
     return { prompt, ids: idsOf(row.ids), text: row.text, tokens }
   }
 
-  const list = () => all.all().map((row) => ({ id: row.id, text: row.text, ids: idsOf(row.ids) }))
+  const list = () =>
+    all.all().map(({ id, text, ids, decoder, decoder_text, decoder_ids }) => ({
+      id,
+      text,
+      ids: idsOf(ids),
+      ...(decoder === null ? {} : { decoder: { id: decoder, text: decoder_text, ids: idsOf(decoder_ids!) } }),
+    }))
   return { keep, read, list }
 }
 
@@ -97,6 +114,12 @@ interface PromptRow {
   id: number
   text: string | null
   ids: Uint8Array
+}
+
+interface ListedRow extends PromptRow {
+  decoder: number | null
+  decoder_text: string | null
+  decoder_ids: Uint8Array | null
 }
 
 interface TokenRow {

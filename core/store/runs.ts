@@ -36,10 +36,12 @@ export interface RunReads {
   thumbnails(id: number, item: number, hook?: string): Thumbnails
 }
 
-const SUMMARY = `SELECT r.id, r.provenance, r.model_name, r.tokens, r.created, r.bytes, r.edits, p.text,
+const SUMMARY = `SELECT r.id, r.provenance, r.model_name, r.tokens, r.created, r.bytes, r.edits,
+    CASE WHEN si.run IS NULL THEN p.text ELSE sp.text END AS text,
     (SELECT count(*) FROM run_item i WHERE i.run = r.id AND i.sequence = 'main') AS items,
     EXISTS (SELECT 1 FROM activation a WHERE a.run = r.id) AS captures
   FROM run r JOIN run_item ri ON ri.run = r.id AND ri.item = 0 AND ri.sequence = 'main' JOIN prompt p ON p.id = ri.prompt
+  LEFT JOIN run_item si ON si.run = r.id AND si.item = 0 AND si.sequence = 'source' LEFT JOIN prompt sp ON sp.id = si.prompt
   WHERE r.complete = 1`
 
 /** Statements over run, run_item, activation, prediction and thumbnail. */

@@ -107,6 +107,8 @@ export interface StoredPromptRow {
   readonly id: number
   readonly text: string | null
   readonly ids: readonly number[]
+  /** What a decoder read beside this text of its encoder. */
+  readonly decoder?: { readonly id: number; readonly text: string | null; readonly ids: readonly number[] }
 }
 
 export interface StoredScan extends ScanResult {

@@ -7,6 +7,8 @@ import { FIXTURES } from '../support/golden.ts'
 import { type Api, errorOf, MODEL, startApi } from './api-setup.ts'
 
 const FOLDER = join(FIXTURES, 'encoder-decoder', 't5-gated-untied')
+/** The same family with a tokenizer. */
+const WORDS = join(FIXTURES, 'transformers', 't5-relative-bias')
 const SOURCE = [5, 9, 3, 7, 2, 8]
 const OWN = [0, 4, 6, 2]
 const prompt = { ids: SOURCE, decoder: { ids: OWN } }
@@ -55,6 +57,36 @@ test('a run says what both stacks read, and gives all three kinds of patterns', 
   const unasked = await api.raw(`/api/runs/${run}/pattern?layer=1&head=2`)
   expect(JSON.parse(unasked.headers.get('x-headscope-shape')!)).toEqual([4, 4])
   await model.close()
+})
+
+test('the library keeps what both stacks read as one prompt, and texts are read for either', async () => {
+  const asked = { model: WORDS, prompt: { text: 'green dark', decoder: { text: 'by then' } } }
+  const made = await api.resultOf<{ run: number }>(api.client.api.jobs.run.$post({ json: asked }) as never)
+  const { prompts, runs } = await (await api.raw('/api/library')).json()
+  const detail = await (await api.raw(`/api/runs/${made.run}`)).json()
+  expect([detail.text, detail.decoderText]).toEqual(['green dark', 'by then'])
+  expect(runs.find(({ id }: { id: number }) => id === made.run).text).toBe('green dark')
+  const pairs = prompts.filter((one: { decoder?: unknown }) => one.decoder)
+  expect(
+    pairs.map((one: { text: string; decoder: { text: string } }) => [one.text, one.decoder.text]),
+  ).toEqual([
+    ['green dark', 'by then'],
+    [null, null],
+  ])
+  expect(pairs[1].ids).toEqual(SOURCE)
+  expect(pairs[1].decoder.ids).toEqual(OWN)
+  // What a decoder read is no prompt by itself.
+  expect(
+    prompts.some(
+      (one: { ids: number[]; decoder?: unknown }) => !one.decoder && one.ids.join() === OWN.join(),
+    ),
+  ).toBe(false)
+  const { tokens } = await (
+    await api.client.api.tokenize.$post({
+      json: { model: WORDS, text: 'by then', bos: 'auto', decoder: true },
+    })
+  ).json()
+  expect(tokens.map(({ id }) => id)).toEqual(detail.views.map(({ id }: { id: number }) => id))
 })
 
 test('gradients on every kind of pattern', async () => {

@@ -112,8 +112,15 @@ export function createMethods<M extends EngineModel>(
       }),
 
     /** The tokens of a text. */
-    tokenize: ({ model, ...prompt }: { model: string } & PromptInput): Promise<TokenView[]> =>
-      models.use(model, (opened) => view(opened, idsOf(opened, prompt))),
+    tokenize: ({
+      model,
+      decoder,
+      ...prompt
+    }: { model: string; decoder?: boolean } & Omit<PromptInput, 'decoder'>): Promise<TokenView[]> =>
+      models.use(model, (opened) => {
+        const own = decoder ? engine.decoderIds(opened, { text: prompt.text ?? '' }) : null
+        return view(opened, own ?? idsOf(opened, prompt))
+      }),
 
     /** How a token was built from smaller pieces. */
     merges: ({ model, id }: { model: string; id: number }): Promise<Merge[]> =>
