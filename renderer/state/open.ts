@@ -9,6 +9,8 @@ import type {
   ExperimentSummary,
   OpenedModel,
   PromptInput,
+  RunDetail,
+  StoredPrompt,
   StoredRun,
 } from '../../core/api/contract.ts'
 import { api } from '../api/client.ts'
@@ -17,6 +19,7 @@ import { runPrompt, scanModel } from '../api/jobs.ts'
 import { queryClient } from '../api/query-client.ts'
 import type { ActiveEdit } from './edits.ts'
 import { formatToken, metricPosition } from './metric.ts'
+import { promptAgain, readingOf } from './prompt-again.ts'
 import { rankHeads } from './rank.ts'
 import type { HeadId } from './selection.ts'
 import { getSelection, select } from './store.ts'
@@ -45,6 +48,16 @@ export async function openCheckpoint(path: string, prompt?: PromptInput): Promis
   if (getSelection().model === model.path && getSelection().head === null && heads) {
     select({ head: strongest(heads, getSelection().score) }, { replace: true })
   }
+}
+
+/** Opens a checkpoint and runs the prompt of a run on it, read in the same way. */
+export async function openWithPrompt(path: string, run?: RunDetail | null): Promise<void> {
+  await openCheckpoint(path, run ? await promptAgain(run) : undefined)
+}
+
+/** Runs a prompt of the library once more, read as it was; on another tokenizer its text as that one reads it. */
+export async function runStored(model: OpenedModel, { text, ids }: StoredPrompt): Promise<void> {
+  await runOn(model, text === null ? { ids } : ((await readingOf(model.path, text, ids)) ?? { text }))
 }
 
 /** Moves to another member of a series with the same prompt, in one step: what is shown stays until the next is there. */
@@ -211,32 +224,30 @@ async function runFor(model: OpenedModel, prompt: PromptInput): Promise<number> 
 async function storedRun(model: OpenedModel, prompt: PromptInput): Promise<number | null> {
   if (prompt.decoder) return null
   if (prompt.ids) return runOfIds(model, prompt.ids)
-  if (prompt.text === undefined || (prompt.bos ?? 'auto') !== 'auto') return null
+  if (prompt.text === undefined) return null
+  const { text, bos = 'auto', specials } = prompt
   const library = await queryClient.fetchQuery({ queryKey: ['library'], queryFn: api.library })
-  const known = library.runs.find(
-    (run) => run.model === model.path && run.text === prompt.text && run.edits === 0,
+  if (!library.runs.some((run) => run.model === model.path && run.text === text)) return null
+  // The same text may have been read in another way: compare the ids.
+  const asked = { model: model.path, text, bos, ...(specials ? { specials } : {}) }
+  const { tokens } = await api.tokenize(asked)
+  return runOfIds(
+    model,
+    tokens.map((token) => token.id),
+    text,
   )
-  if (!known) return null
-  // The same text may have been run with another BOS choice: compare the ids.
-  const [{ tokens }, run] = await Promise.all([
-    api.tokenize({
-      model: model.path,
-      text: prompt.text,
-      bos: 'auto',
-      ...(prompt.specials ? { specials: prompt.specials } : {}),
-    }),
-    queryClient.fetchQuery({ queryKey: ['run', known.id], queryFn: () => api.run(known.id) }),
-  ])
-  return tokens.length === run.views.length && tokens.every((t, i) => t.id === run.views[i]?.id)
-    ? known.id
-    : null
 }
 
 /** A stored run of exactly these ids, so that a sweep that is opened again shows the text that it was made on. */
-async function runOfIds(model: OpenedModel, ids: readonly number[]): Promise<number | null> {
+async function runOfIds(model: OpenedModel, ids: readonly number[], text?: string): Promise<number | null> {
   const library = await queryClient.fetchQuery({ queryKey: ['library'], queryFn: api.library })
   const like = library.runs.filter(
-    (run) => run.model === model.path && run.tokens === ids.length && run.edits === 0 && run.captures,
+    (run) =>
+      run.model === model.path &&
+      run.tokens === ids.length &&
+      run.edits === 0 &&
+      run.captures &&
+      (text === undefined || run.text === text),
   )
   for (const { id } of like) {
     const { views } = await queryClient.fetchQuery({ queryKey: ['run', id], queryFn: () => api.run(id) })

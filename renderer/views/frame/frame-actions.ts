@@ -4,7 +4,8 @@ import type { Action } from '../../state/actions.ts'
 import { helpOpen, openProblem } from '../../state/desktop.ts'
 import { clearEdits, redoEdit, toggleAblation, undoEdit } from '../../state/edit-history.ts'
 import { EXAMPLES, examplesOpen } from '../../state/examples.ts'
-import { openCheckpoint, openRun, runOn } from '../../state/open.ts'
+import { memberBeside } from '../../state/model-name.ts'
+import { openRun, openWithPrompt, runStored } from '../../state/open.ts'
 import { rankHeads, scoreLabel } from '../../state/rank.ts'
 import { headName, type Selection } from '../../state/selection.ts'
 import { showExample } from '../../state/show-example.ts'
@@ -32,8 +33,6 @@ export function frameActions(around: Around): Action[] {
       if (error.code !== 'cancelled') openProblem.set(error.message)
     })
   const head = selection.head
-  const text = run?.text
-  const again = text == null ? undefined : { text }
   const out: Action[] = views.map((view) => ({
     id: `view.${view.id}`,
     group: 'View',
@@ -84,17 +83,16 @@ export function frameActions(around: Around): Action[] {
       put('Head', `Go to the strongest ${scoreLabel(selection.score)} head`, () =>
         select({ head: { layer: best.layer, head: best.head } }),
       )
-    const step = [...model.series].findIndex((member) => member.path === model.path)
-    for (const [at, word, key] of [
-      [step - 1, 'Previous', '['],
-      [step + 1, 'Next', ']'],
+    for (const [by, word, key] of [
+      [-1, 'Previous', '['],
+      [1, 'Next', ']'],
     ] as const) {
-      const member = model.series[at]
-      if (step >= 0 && member)
+      const member = memberBeside(model.series, model.path, by)
+      if (member)
         put(
           'Checkpoint',
           `${word} checkpoint: ${member.at}`,
-          () => quietly(openCheckpoint(member.path, again)),
+          () => quietly(openWithPrompt(member.path, run)),
           {
             keys: key,
           },
@@ -102,15 +100,15 @@ export function frameActions(around: Around): Action[] {
     }
   }
   for (const known of library?.models ?? []) {
-    put('Checkpoint', `Open ${known.name}`, () => quietly(openCheckpoint(known.path, again)), {
+    put('Checkpoint', `Open ${known.name}`, () => quietly(openWithPrompt(known.path, run)), {
       note: known.origin,
     })
     for (const member of known.series)
-      put('Checkpoint', `Open ${known.name} ${member.at}`, () => quietly(openCheckpoint(member.path, again)))
+      put('Checkpoint', `Open ${known.name} ${member.at}`, () => quietly(openWithPrompt(member.path, run)))
   }
   for (const prompt of library?.prompts ?? []) {
     if (model && prompt.text !== null)
-      put('Prompt', `Run “${prompt.text.slice(0, 90)}”`, () => quietly(runOn(model, { text: prompt.text! })))
+      put('Prompt', `Run “${prompt.text.slice(0, 90)}”`, () => quietly(runStored(model, prompt)))
   }
   for (const stored of [...(library?.runs ?? [])].reverse().slice(0, 200))
     put(

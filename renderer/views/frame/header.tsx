@@ -2,6 +2,7 @@
 import { useLibrary, useModel, useRun } from '../../api/queries.ts'
 import { helpOpen, paletteOpen } from '../../state/desktop.ts'
 import { examplesOpen } from '../../state/examples.ts'
+import { modelName } from '../../state/model-name.ts'
 import { headName } from '../../state/selection.ts'
 import { useSelection } from '../../state/store.ts'
 import { toggleTheme, useTheme } from '../../state/theme.ts'
@@ -11,9 +12,8 @@ export function Header() {
   const run = useRun()
   const theme = useTheme()
   const head = useSelection((s) => s.head)
-  const path = model.data?.path
-  const step = model.data?.series.find((s) => s.path === path)?.at
-  const parent = useLibrary().data?.models.find((m) => m.series.some((s) => s.path === path))
+  const library = useLibrary().data
+  const place = model.data && modelName(library, model.data.path, model.data.name)
   const text = run.data?.text ?? (run.data ? `${run.data.tokens} ids` : null)
   return (
     <header className="header">
@@ -25,10 +25,10 @@ export function Header() {
         </svg>
         Headscope
       </h1>
-      {model.data && (
+      {place && (
         <span className="where">
-          <b>{step ? (parent?.name ?? model.data.name) : model.data.name}</b>
-          {step && <span className="where-step">{step.replace('step', 'step ')}</span>}
+          <b>{place.name}</b>
+          {place.step && <span className="where-step">{place.step}</span>}
           {text !== null && <span className="where-prompt clip">“{text}”</span>}
         </span>
       )}

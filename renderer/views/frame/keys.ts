@@ -2,12 +2,13 @@
  * The keys of the window. In: keydown events. Out: a changed selection or edit stack. Letters work wherever nothing is
  * written; arrows and Enter only while nothing has the focus, because whatever has it uses them itself.
  */
-import type { OpenedModel } from '../../../core/api/contract.ts'
+import type { OpenedModel, RunDetail } from '../../../core/api/contract.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { carryOut, desktop, helpOpen, openProblem, paletteOpen } from '../../state/desktop.ts'
 import { redoEdit, toggleAblation, toggleEdit, undoEdit } from '../../state/edit-history.ts'
 import { knockOut } from '../../state/edits.ts'
-import { openCheckpoint } from '../../state/open.ts'
+import { memberBeside } from '../../state/model-name.ts'
+import { openWithPrompt } from '../../state/open.ts'
 import { togglePin } from '../../state/pins.ts'
 import { walked } from '../../state/selection.ts'
 import { getSelection, select } from '../../state/store.ts'
@@ -97,11 +98,9 @@ export function hold(): void {
 function openNeighbour(step: number): boolean {
   const { model: path, run } = getSelection()
   const model = queryClient.getQueryData<OpenedModel>(['model', path])
-  const at = model?.series.findIndex((member) => member.path === model.path) ?? -1
-  const next = at < 0 ? undefined : model?.series[at + step]
+  const next = model && memberBeside(model.series, model.path, step)
   if (!next) return false
-  const text = queryClient.getQueryData<{ text: string | null }>(['run', run])?.text
-  openCheckpoint(next.path, text == null ? undefined : { text }).catch((error: Error) =>
+  openWithPrompt(next.path, queryClient.getQueryData<RunDetail>(['run', run])).catch((error: Error) =>
     openProblem.set(error.message),
   )
   return true

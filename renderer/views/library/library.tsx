@@ -1,10 +1,10 @@
 /** What there is to look at: checkpoints with their training series, prompts, and stored runs. */
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { LibraryModel, OpenedModel, StoredRun } from '../../../core/api/contract.ts'
+import type { LibraryModel, OpenedModel, StoredPrompt, StoredRun } from '../../../core/api/contract.ts'
 import { isOnlyViewed } from '../../api/edited-run.ts'
 import { useLibrary, useModel, useRun } from '../../api/queries.ts'
-import { openCheckpoint, openRun, runOn } from '../../state/open.ts'
+import { openRun, openWithPrompt, runStored } from '../../state/open.ts'
 import { useSelection } from '../../state/store.ts'
 import { Failed } from '../../ui/notice.tsx'
 import { NotebookEntry } from '../notebook/library-entry.tsx'
@@ -16,15 +16,11 @@ export function Library() {
   const model = useModel()
   const run = useRun()
   const open = useMutation({
-    mutationFn: (path: string) => {
-      const text = run.data?.text
-      return openCheckpoint(path, text != null ? { text } : undefined)
-    },
+    mutationFn: (path: string) => openWithPrompt(path, run.data),
   })
   const show = useMutation({ mutationFn: openRun })
   const again = useMutation({
-    mutationFn: (given: { model: OpenedModel; text: string | null; ids: readonly number[] }) =>
-      runOn(given.model, given.text !== null ? { text: given.text } : { ids: given.ids }),
+    mutationFn: (given: { model: OpenedModel; prompt: StoredPrompt }) => runStored(given.model, given.prompt),
   })
   const runId = useSelection((s) => s.run)
   const problem = [open.error, show.error, again.error].find(
@@ -60,9 +56,7 @@ export function Library() {
               }
               disabled={!model.data}
               title={prompt.text ?? `ids ${prompt.ids.join(', ')}`}
-              onClick={() =>
-                model.data && again.mutate({ model: model.data, text: prompt.text, ids: prompt.ids })
-              }
+              onClick={() => model.data && again.mutate({ model: model.data, prompt })}
             >
               <span className="clip">{prompt.text ?? `ids ${prompt.ids.slice(0, 12).join(', ')}`}</span>
             </button>

@@ -15,6 +15,7 @@ import type { Figure } from '../../charts/figure.ts'
 import { FigureMenu } from '../../charts/figure-menu.tsx'
 import { scanLine } from '../../charts/figure-source.ts'
 import { showMember } from '../../state/open.ts'
+import { promptAgain } from '../../state/prompt-again.ts'
 import { scoreLabel } from '../../state/rank.ts'
 import { headName } from '../../state/selection.ts'
 import { select, useSelection, useTool } from '../../state/store.ts'
@@ -115,11 +116,7 @@ function Series({
   const member = steps.findIndex((s) => s.path === model.path)
   const at = member < 0 ? steps.length - 1 : member // the series' own folder holds its last step
   const move = useMutation({
-    mutationFn: (index: number) =>
-      showMember(
-        steps[index]!.path,
-        run ? (run.text !== null ? { text: run.text } : { ids: run.views.map((v) => v.id) }) : null,
-      ),
+    mutationFn: async (index: number) => showMember(steps[index]!.path, run ? await promptAgain(run) : null),
   })
   const reading = scans.pending
   const head = useSelection((s) => s.head)

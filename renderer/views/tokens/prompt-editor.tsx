@@ -5,6 +5,7 @@ import { type FormEvent, useDeferredValue, useState } from 'react'
 import type { OpenedModel, PromptInput, RunDetail } from '../../../core/api/contract.ts'
 import { ApiFailure, api } from '../../api/client.ts'
 import { runOn } from '../../state/open.ts'
+import { readingOf } from '../../state/prompt-again.ts'
 import { Segmented } from '../../ui/segmented.tsx'
 import { parseIds } from './parse-ids.ts'
 import { TokenCard } from './token-card.tsx'
@@ -25,7 +26,20 @@ export function PromptEditor({ model, run, onClose }: Props) {
   const second = model.spec.encoder !== undefined
   const [decoder, setDecoder] = useState(decoderStart(model, run, startsWithText))
   const canBos = tokenizer !== null && tokenizer.bosToken !== null
-  const [plain, setPlain] = useState(false)
+  const [chosenPlain, setPlain] = useState<boolean | null>(null)
+  // A shown run says by its tokens how its text was read.
+  const reading = useQuery({
+    queryKey: ['reading-of', run?.id],
+    queryFn: () =>
+      readingOf(
+        run!.model,
+        run!.text!,
+        run!.views.map(({ id }) => id),
+      ),
+    enabled: tokenizer !== null && run !== null && run.text !== null && !run.source,
+    retry: false,
+  }).data
+  const plain = chosenPlain ?? reading?.specials === 'text'
   const [chosen, setChosen] = useState<number | null>(null)
   const [bos, setBos] = useState(canBos && (run ? beginsWithBos(run) : tokenizer.addsBos))
 
