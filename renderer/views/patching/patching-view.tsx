@@ -60,7 +60,7 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
   const [sites, setSites] = useTool<keyof typeof ESTIMATED>('estimate', 'written')
   const [drop, setDrop] = useTool<'off' | 'on'>('drop', 'off')
   const pair = usePair(model, run)
-  const { ready, metric } = pair
+  const { missing, metric } = pair
   const shownBy: By = hasHeads(site) ? by : 'layer,pos'
   const running = useJobOn('patch', model.path)
   const start = useMutation({
@@ -126,8 +126,8 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
         <button
           type="button"
           className="button primary"
-          disabled={!ready || metric === null || running !== undefined}
-          title={metric === null ? 'Choose the tokens of the metric first' : undefined}
+          disabled={missing !== null || running !== undefined}
+          title={missing ?? undefined}
           onClick={() => start.mutate()}
         >
           {running ? 'Running…' : 'Patch'}
@@ -158,8 +158,11 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
         <button
           type="button"
           className="button"
-          disabled={!ready || metric === null || estimating !== undefined}
-          title="Attribution patching: every head, MLP and position from a few passes with gradients, and exact runs of the largest"
+          disabled={missing !== null || estimating !== undefined}
+          title={
+            missing ??
+            'Attribution patching: every head, MLP and position from a few passes with gradients, and exact runs of the largest'
+          }
           onClick={() => estimate.mutate()}
         >
           {estimating ? 'Estimating…' : 'Estimate'}

@@ -107,14 +107,7 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
         )
       }),
   })
-  const blocked =
-    job !== undefined
-      ? 'A measurement is running'
-      : !pair.ready
-        ? 'Write a corrupt prompt of as many tokens first'
-        : pair.metric === null
-          ? 'Choose the tokens of the metric first'
-          : null
+  const blocked = job !== undefined ? 'A measurement is running' : pair.missing
   const saved = effects.fitting.findLast(
     (detail) => detail.complete && detail.request.edges && sameCircuit(detail.request.edges, edges),
   )
@@ -146,7 +139,7 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
       }),
     }),
     reproduce:
-      pair.ready && pair.metric && edges.length > 0 ? { kind: 'path', request: request({ edges }) } : null,
+      pair.missing === null && edges.length > 0 ? { kind: 'path', request: request({ edges }) } : null,
   })
 
   return (
@@ -233,7 +226,7 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
             </div>
           </header>
           <SweepProblems warnings={effects.warnings} problem={null} />
-          {effects.others > 0 && cells.size === 0 && pair.ready && (
+          {effects.others > 0 && cells.size === 0 && pair.missing === null && (
             <p className="warning">
               What was measured so far is of other prompts, another metric or another choice of MLPs; measure
               again to see effects.

@@ -24,13 +24,15 @@ export interface Pair {
   /** Why the two cannot be compared; null where they can, or while nothing is written. */
   readonly problem: string | null
   readonly ready: boolean
+  /** Why nothing can be measured now, in words for a hint; null where it can. */
+  readonly missing: string | null
   readonly cleanIds: readonly number[]
   readonly corruptIds: readonly number[]
   /** As a request has them. */
   readonly prompts: { readonly clean: PromptInput; readonly corrupt: PromptInput }
   /** The corrupt prompt is written as ids: without a tokenizer, or where it is a decoder's. */
   readonly byIds: boolean
-  /** null: a token is missing. */
+  /** null: a token is missing, or not known before the corrupt prompt's prediction has come. */
   readonly metric: Metric | null
   /** What the metric compares where nothing was chosen. */
   readonly answer: TokenView | null
@@ -58,7 +60,7 @@ export function usePair(model: OpenedModel, run: RunDetail): Pair {
   const aligned = align(run.views, corrupt)
   const { differing } = aligned
   const problem = given?.problem ?? aligned.problem
-  const ready = corrupt.length > 0 && problem === null
+  const ready = corrupt.length > 0 && problem === null && asked === text
   const cleanIds = run.views.map((view) => view.id)
   const corruptIds = corrupt.map((view) => view.id)
   const prompts = { clean: promptOf(run), corrupt: promptWith(run, corruptIds) }
@@ -78,6 +80,9 @@ export function usePair(model: OpenedModel, run: RunDetail): Pair {
     ...cleanTop,
     ...corruptTop.filter((token) => !cleanTop.some((t) => t.id === token.id)),
   ].slice(0, 10)
+  // Until the prediction is there, the wrong token is not: what starts now would be of another metric than what is seen next.
+  const metric = useMetric(answer, ready && said.isPending ? null : wrong)
+  const reading = asked !== text || tokens.isFetching || (ready && said.isPending)
   return {
     text,
     setText,
@@ -86,11 +91,19 @@ export function usePair(model: OpenedModel, run: RunDetail): Pair {
     differing: corrupt.length === 0 ? [] : differing,
     problem: problem ?? (tokens.isError ? tokens.error.message : null),
     ready,
+    missing:
+      metric !== null && ready
+        ? null
+        : reading
+          ? 'The model is reading the corrupt prompt'
+          : ready
+            ? 'Choose the tokens of the metric first'
+            : 'Write a corrupt prompt of as many tokens first',
     cleanIds,
     corruptIds,
     prompts,
     byIds,
-    metric: useMetric(answer, wrong),
+    metric,
     answer,
     wrong,
     likely,
