@@ -95,7 +95,8 @@ export function probeOf(model: Model): Probe {
       })
       return last!
     },
-    attributed: (ids, answer) => directLogitAttribution(model, ids, { answer }),
+    attributed: async (ids, answer) =>
+      directLogitAttribution(text ? await model.reading(text) : model, ids, { answer }),
     gradients: (ids) =>
       blocksGradients(
         model,
