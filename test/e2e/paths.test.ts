@@ -64,12 +64,23 @@ describe.sequential('the path graph', () => {
     ).toBe(true)
     await page.getByRole('textbox', { name: 'Corrupt prompt' }).fill('Zirblat')
     await page.getByText('patching needs equally many').waitFor()
+    // The metric is what the corrupt prompt says against the clean one: nothing starts before both are known.
+    let go = () => {}
+    const held = new Promise<void>((resolve) => {
+      go = resolve
+    })
+    await page.route('**/api/predict', async (route) => {
+      await held
+      await route.continue()
+    })
     await page.getByRole('textbox', { name: 'Corrupt prompt' }).fill(CORRUPT)
-    await eventually(() =>
-      into('logits')
-        .getByRole('button', { name: /^Rank all/ })
-        .isEnabled(),
-    ).toBe(true)
+    const start = into('logits').getByRole('button', { name: /^Rank all/ })
+    await page.locator('.aligned-column.is-different').first().waitFor()
+    await eventually(() => start.getAttribute('title')).toBe('The model is reading the corrupt prompt')
+    expect(await start.isDisabled()).toBe(true)
+    go()
+    await eventually(() => start.isEnabled()).toBe(true)
+    await page.unroute('**/api/predict')
   })
 
   it('ranks what leads into the logits, then grows downwards: L1 hears L0 through its keys', async () => {
