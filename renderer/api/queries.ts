@@ -24,8 +24,10 @@ export function useModel() {
   })
 }
 
-export function useScan() {
-  const path = useSelection((s) => s.model)
+/** Of a checkpoint; unasked: of the selected one. */
+export function useScan(of?: string | null) {
+  const selected = useSelection((s) => s.model)
+  const path = of === undefined ? selected : of
   return useQuery({ queryKey: ['scan', path], queryFn: () => api.scan(path!), enabled: path !== null })
 }
 
@@ -34,8 +36,16 @@ export function useRun() {
   return useQuery({ queryKey: ['run', id], queryFn: () => api.run(id!), enabled: id !== null })
 }
 
-export function useThumbnails() {
-  const id = useSelection((s) => s.run)
+/** The run that is held to be seen beside the selected one. */
+export function useHeldRun() {
+  const id = useSelection((s) => s.held?.run ?? null)
+  return useQuery({ queryKey: ['run', id], queryFn: () => api.run(id!), enabled: id !== null })
+}
+
+/** Of a run; unasked: of the selected one. */
+export function useThumbnails(of?: number | null) {
+  const selected = useSelection((s) => s.run)
+  const id = of === undefined ? selected : of
   return useQuery({ queryKey: ['thumbnails', id], queryFn: () => api.thumbnails(id!), enabled: id !== null })
 }
 

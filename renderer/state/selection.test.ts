@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest'
-import { EMPTY, formatSelection, parseHead, parseSelection, type Selection, walked } from './selection.ts'
+import {
+  EMPTY,
+  formatSelection,
+  heldHead,
+  parseHead,
+  parseSelection,
+  type Selection,
+  walked,
+} from './selection.ts'
 
 test('a selection comes back from its address', () => {
   const selection: Selection = {
@@ -26,6 +34,14 @@ test('a selection comes back from its address', () => {
     theme: 'dark',
   }
   expect(parseSelection(`#${formatSelection(selection)}`)).toEqual(selection)
+})
+
+test('a held run that follows the selected head', () => {
+  const at = { ...EMPTY, head: { layer: 1, head: 2 }, held: { run: 3, head: null } }
+  expect(parseSelection(formatSelection(at)).held).toEqual({ run: 3, head: null })
+  expect(heldHead(at)).toEqual({ layer: 1, head: 2 })
+  expect(heldHead({ ...at, held: { run: 3, head: { layer: 0, head: 0 } } })).toEqual({ layer: 0, head: 0 })
+  expect(heldHead(EMPTY)).toBeNull()
 })
 
 test('an empty address is the empty selection, and the other way round', () => {

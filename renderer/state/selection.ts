@@ -31,8 +31,8 @@ export interface Selection {
   readonly edits: readonly ActiveEdit[]
   /** What the pattern shows where there are two: without and with the edits, or the held head and this one. */
   readonly compare: Compare
-  /** A head of a run that is kept to be seen beside the selected one. */
-  readonly held: { readonly run: number; readonly head: HeadId } | null
+  /** A head of a run that is kept to be seen beside the selected one. Without a head: the selected head of that run. */
+  readonly held: { readonly run: number; readonly head: HeadId | null } | null
   readonly form: Form
   /** Further locked queries: the lists show their mean with the first. */
   readonly also: readonly number[]
@@ -79,6 +79,14 @@ export function walked(
 /** What the names of tab settings begin with in the address. */
 const TOOL = 't.'
 
+/** How the address writes a held run that follows the selected head. */
+const SAME_HEAD = 'same'
+
+/** The head of the held run that is shown. */
+export function heldHead({ held, head }: Pick<Selection, 'held' | 'head'>): HeadId | null {
+  return held && (held.head ?? head)
+}
+
 /** The hash of a selection, without `#`. Only what differs from EMPTY is written. */
 export function formatSelection(s: Selection): string {
   const out = new URLSearchParams()
@@ -98,7 +106,7 @@ export function formatSelection(s: Selection): string {
   put('bos', s.bos, EMPTY.bos)
   put('edits', formatEdits(s.edits), null)
   put('compare', s.compare, EMPTY.compare)
-  put('held', s.held && `${s.held.run}.${headName(s.held.head)}`, null)
+  put('held', s.held && `${s.held.run}.${s.held.head ? headName(s.held.head) : SAME_HEAD}`, null)
   put('form', s.form, EMPTY.form)
   put('also', s.also.join('.') || null, null)
   for (const [name, value] of Object.entries(s.tool)) if (value !== '') out.set(TOOL + name, value)
@@ -150,6 +158,7 @@ export function parseSelection(hash: string): Selection {
 
 function parseHeld(text: string | null): Selection['held'] {
   const match = /^(\d{1,9})\.(.+)$/.exec(text ?? '')
-  const head = match && parseHead(match[2]!)
-  return head ? { run: Number(match[1]), head } : null
+  if (!match) return null
+  const head = parseHead(match[2]!)
+  return head || match[2] === SAME_HEAD ? { run: Number(match[1]), head } : null
 }

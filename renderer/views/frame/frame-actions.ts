@@ -4,6 +4,7 @@ import type { Action } from '../../state/actions.ts'
 import { helpOpen, openProblem } from '../../state/desktop.ts'
 import { clearEdits, redoEdit, toggleAblation, undoEdit } from '../../state/edit-history.ts'
 import { EXAMPLES, examplesOpen } from '../../state/examples.ts'
+import { holdRun } from '../../state/hold.ts'
 import { memberBeside } from '../../state/model-name.ts'
 import { openRun, openWithPrompt, runStored } from '../../state/open.ts'
 import { rankHeads, scoreLabel } from '../../state/rank.ts'
@@ -46,15 +47,22 @@ export function frameActions(around: Around): Action[] {
     const name = headName(head)
     put('Head', `Ablate ${name}, or undo it`, () => toggleAblation(head), { keys: 'A' })
     if (run)
-      put('Head', `Hold ${name} beside what comes next`, () =>
-        select({ held: { run: run.id, head }, compare: 'both', tab: 'pattern' }),
+      put(
+        'Head',
+        `Hold ${name} beside what comes next`,
+        () => select({ held: { run: run.id, head }, compare: 'both', tab: 'pattern' }),
+        { keys: 'H' },
       )
   }
   if (head)
     put('Head', `Write a note on ${headName(head)}`, () => {
       document.querySelector<HTMLElement>('.inspector .note-text')?.focus()
     })
-  if (selection.held) put('Head', 'Let go of the held head', () => select({ held: null }))
+  if (run)
+    put('Run', 'Hold this run beside the next prompt or checkpoint, head by head', holdRun, {
+      ...(selection.held?.run === run.id ? { note: 'held' } : {}),
+    })
+  if (selection.held) put('Head', 'Let go of what is held', () => select({ held: null }), { keys: 'H' })
   if (selection.edits.length > 0) put('Edits', 'Remove all edits', clearEdits)
   put('Edits', 'Undo the last change of edits', undoEdit, { keys: 'Ctrl Z' })
   put('Edits', 'Redo', redoEdit, { keys: 'Ctrl Shift Z' })

@@ -7,6 +7,7 @@ import { queryClient } from '../../api/query-client.ts'
 import { carryOut, desktop, helpOpen, openProblem, paletteOpen } from '../../state/desktop.ts'
 import { redoEdit, toggleAblation, toggleEdit, undoEdit } from '../../state/edit-history.ts'
 import { knockOut } from '../../state/edits.ts'
+import { hold } from '../../state/hold.ts'
 import { memberBeside } from '../../state/model-name.ts'
 import { openWithPrompt } from '../../state/open.ts'
 import { togglePin } from '../../state/pins.ts'
@@ -85,13 +86,6 @@ function letter(event: KeyboardEvent): boolean {
     default:
       return false
   }
-}
-
-/** Keeps the head of this run to be seen beside the next one; again: lets go. */
-export function hold(): void {
-  const { head, run, held } = getSelection()
-  if (held) select({ held: null })
-  else if (head && run !== null) select({ held: { run, head }, compare: 'both' })
 }
 
 /** The checkpoint before or after this one in its training series, with the same prompt. */

@@ -13,12 +13,14 @@ interface Props {
   /** The same cells before. */
   readonly before?: Reading | null
   readonly tokens: readonly TokenView[]
+  /** The tokens of the cells before, where they are other ones. */
+  readonly tokensBefore?: readonly TokenView[] | null
   readonly rows: number
   /** Stands below the lists. */
   readonly children?: ReactNode
 }
 
-export function LinkLists({ reading, before = null, tokens, rows, children }: Props) {
+export function LinkLists({ reading, before = null, tokens, tokensBefore = null, rows, children }: Props) {
   const over = useHover()
   const lockedQuery = useSelection((s) => s.query)
   const lockedKey = useSelection((s) => s.key)
@@ -28,6 +30,13 @@ export function LinkLists({ reading, before = null, tokens, rows, children }: Pr
   const key = lockedKey ?? over.key
   const queries = lockedQuery === null ? [query] : [query, ...also.filter((q) => q <= last)]
   const row = items(reading, before, rows, (r, k) => meanOfRows(r, queries, k))
+  const other = (at: number) =>
+    tokensBefore && tokensBefore[at]?.text !== tokens[at]?.text ? (
+      <span className="muted">
+        {' '}
+        held <q>{tokensBefore[at]?.text ?? 'none'}</q>
+      </span>
+    ) : null
   const column = key === null || key > last ? null : items(reading, before, rows, (r, q) => r.at(q, key))
   return (
     <div className={before ? 'link-lists is-pair' : 'link-lists'}>
@@ -37,13 +46,15 @@ export function LinkLists({ reading, before = null, tokens, rows, children }: Pr
             `mean of queries ${[...queries].sort((a, b) => a - b).join(', ')} looks at`
           ) : (
             <>
-              query {query} <q>{tokens[query]?.text}</q> looks at
+              query {query} <q>{tokens[query]?.text}</q>
+              {other(query)} looks at
             </>
           )}
         </h4>
         <List
           items={row}
           tokens={tokens}
+          tokensBefore={tokensBefore}
           onPick={(k) => toggleCell(query, k)}
           onOver={(k) => setHover(query, k)}
           signed={reading.signed}
@@ -56,11 +67,13 @@ export function LinkLists({ reading, before = null, tokens, rows, children }: Pr
         ) : (
           <>
             <h4>
-              key {key} <q>{tokens[key]?.text}</q> is seen by
+              key {key} <q>{tokens[key]?.text}</q>
+              {other(key)} is seen by
             </h4>
             <List
               items={column}
               tokens={tokens}
+              tokensBefore={tokensBefore}
               onPick={(q) => toggleCell(q, key)}
               onOver={(q) => setHover(q, key)}
               signed={reading.signed}
@@ -83,6 +96,7 @@ interface Item {
 interface ListProps {
   readonly items: readonly Item[]
   readonly tokens: readonly TokenView[]
+  readonly tokensBefore: readonly TokenView[] | null
   readonly signed: boolean
   /** The value of a full bar. */
   readonly most: number
@@ -90,7 +104,11 @@ interface ListProps {
   onOver(i: number): void
 }
 
-function List({ items: shown, tokens, signed, most, onPick, onOver }: ListProps) {
+function List({ items: shown, tokens, tokensBefore, signed, most, onPick, onOver }: ListProps) {
+  const held = (at: number) => {
+    const text = tokensBefore?.[at]?.text
+    return text === undefined || text === tokens[at]?.text ? null : text
+  }
   return (
     <ol className="links">
       {shown.map(({ at, weight, before }) => (
@@ -103,7 +121,10 @@ function List({ items: shown, tokens, signed, most, onPick, onOver }: ListProps)
             onPointerLeave={() => setHover(null, null)}
           >
             <span className="index">{at}</span>
-            <span className="token-text">{tokens[at]?.text}</span>
+            <span className="token-text" {...(held(at) ? { title: `held: ${held(at)}` } : {})}>
+              {held(at) !== null && <s>{held(at)}</s>}
+              {tokens[at]?.text}
+            </span>
             {before !== null && (
               <>
                 <Bar value={before / most} look="bar-before" />

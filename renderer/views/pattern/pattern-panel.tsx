@@ -12,12 +12,13 @@ import { useTheme } from '../../state/theme.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
 import { Choice } from '../../ui/select.tsx'
-import { hold } from '../frame/keys.ts'
 import { EditMenu } from './edit-menu.tsx'
 import { ExportMenu } from './export-menu.tsx'
+import { HoldButtons } from './hold-buttons.tsx'
 import { PatternBody } from './pattern-body.tsx'
 import { MASSES, useDerived, useMass, useWeighting, WEIGHTINGS } from './use-derived.ts'
 import { type Pair, usePair } from './use-pair.ts'
+import { useView } from './use-view.ts'
 
 export function PatternPanel({ compact = false }: { compact?: boolean }) {
   const head = useSelection((s) => s.head)
@@ -26,9 +27,9 @@ export function PatternPanel({ compact = false }: { compact?: boolean }) {
   const bos = useSelection((s) => s.bos)
   const form = useSelection((s) => s.form)
   const compare = useSelection((s) => s.compare)
-  const held = useSelection((s) => s.held)
   const theme = useTheme()
   const run = useRun()
+  const [view, setView] = useView(run.data ?? null)
   const loaded = usePattern(runId, head)
   const model = useSelection((s) => s.model)
   const running = useJobOn('run', model)
@@ -118,17 +119,7 @@ export function PatternPanel({ compact = false }: { compact?: boolean }) {
               onChange={(next) => select({ bos: next })}
             />
           </span>
-          {!compact && (
-            <button
-              type="button"
-              className={held ? 'button small toggle is-on' : 'button small toggle'}
-              aria-pressed={held !== null}
-              title="Keeps this head and prompt; the next head, prompt or checkpoint is shown beside it (H)"
-              onClick={hold}
-            >
-              {held ? `Let go of ${headName(held.head)}` : 'Hold'}
-            </button>
-          )}
+          <HoldButtons compact={compact} run={runId} />
           {!compact && <EditMenu />}
           {drawn.side && (
             <ExportMenu
@@ -145,7 +136,6 @@ export function PatternPanel({ compact = false }: { compact?: boolean }) {
       </header>
       {drawn.side ? (
         <PatternBody
-          key={current.run.id}
           current={drawn.side}
           pair={drawnPair}
           unit={drawn.unit}
@@ -153,6 +143,8 @@ export function PatternPanel({ compact = false }: { compact?: boolean }) {
           form={compact ? 'matrix' : form}
           display={display}
           compact={compact}
+          view={view}
+          onView={setView}
         />
       ) : drawn.problem ? (
         <p className="problem pattern-problem" role="alert">

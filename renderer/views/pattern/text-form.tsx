@@ -9,6 +9,7 @@ import { meanOfRows, type Reading } from '../../charts/reading.ts'
 import { preciseWeight, signedWeight } from '../../state/format.ts'
 import { getSelection, hover, setHover, toggleAlso, toggleQuery, useSelection } from '../../state/store.ts'
 import type { Theme } from '../../state/theme.ts'
+import type { LinkedRef } from '../../ui/linked-scroll.ts'
 import { keepStop, walkStops } from '../../ui/one-stop.ts'
 
 interface Props {
@@ -16,11 +17,13 @@ interface Props {
   readonly tokens: readonly TokenView[]
   readonly theme: Theme
   readonly log: boolean
+  /** Links its scrolling with that of others. */
+  readonly scroll?: LinkedRef
 }
 
 const LEAST = 0.004 // below this a word is left white
 
-export function TextForm({ reading, tokens, theme, log }: Props) {
+export function TextForm({ reading, tokens, theme, log, scroll }: Props) {
   const query = useSelection((s) => s.query)
   const also = useSelection((s) => s.also)
   // Hover changes many times a second: the tint is written straight to the words that are there.
@@ -33,9 +36,14 @@ export function TextForm({ reading, tokens, theme, log }: Props) {
         paintWords(host, reading, asked, theme, log)
       }
       paint()
-      return hover.subscribe(paint)
+      const quiet = hover.subscribe(paint)
+      const alone = scroll?.(host)
+      return () => {
+        quiet()
+        alone?.()
+      }
     },
-    [reading, query, also, theme, log],
+    [reading, query, also, theme, log, scroll],
   )
   return (
     <div className="text-form">

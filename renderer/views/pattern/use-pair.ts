@@ -2,14 +2,14 @@
  * The two patterns that are compared, where there are two: without and with the active edits, or the held head and the
  * selected one. In: the selection. Out: both, with what they are called, or what they wait for.
  */
-import { useQuery } from '@tanstack/react-query'
 import type { RunDetail } from '../../../core/api/contract.ts'
-import { api } from '../../api/client.ts'
 import type { Pattern } from '../../api/pattern.ts'
-import { useEditedRun, usePattern } from '../../api/queries.ts'
+import { useEditedRun, useHeldRun, useLibrary, usePattern } from '../../api/queries.ts'
 import { actingEdits, describeEdit } from '../../state/edits.ts'
-import { type HeadId, headName } from '../../state/selection.ts'
+import { modelTitle } from '../../state/model-name.ts'
+import { type HeadId, headName, sameHead } from '../../state/selection.ts'
 import { useSelection } from '../../state/store.ts'
+import { sideNames } from './side-names.ts'
 
 export interface Side {
   readonly run: RunDetail
@@ -33,12 +33,10 @@ export function usePair(current: { run: RunDetail; head: HeadId; pattern: Patter
   const acting = actingEdits(stack)
   const edited = useEditedRun()
   const editedPattern = usePattern(edited.data?.id ?? null, current?.head ?? null)
-  const heldRun = useQuery({
-    queryKey: ['run', held?.run ?? null],
-    queryFn: () => api.run(held!.run),
-    enabled: held !== null,
-  })
-  const heldPattern = usePattern(held?.run ?? null, held?.head ?? null)
+  const library = useLibrary().data
+  const heldRun = useHeldRun()
+  const kept = held && (held.head ?? current?.head ?? null)
+  const heldPattern = usePattern(held?.run ?? null, kept)
   if (!current) return null
 
   if (acting.length > 0) {
@@ -60,19 +58,21 @@ export function usePair(current: { run: RunDetail; head: HeadId; pattern: Patter
       problem: edited.error ?? editedPattern.error,
     }
   }
-  if (!held || (held.run === current.run.id && headName(held.head) === headName(current.head))) return null
-  if (!heldRun.data || !heldPattern.data || heldPattern.data.run !== held.run) return null
-  const name = (run: RunDetail, head: HeadId) =>
-    held.run === current.run.id ? headName(head) : `${headName(head)} · ${run.modelName} · run ${run.id}`
+  if (!held || !kept || (held.run === current.run.id && sameHead(kept, current.head))) return null
+  const problem = heldRun.error ?? heldPattern.error
+  const found = heldPattern.data?.run === held.run ? heldPattern.data : null
+  if (!heldRun.data || (!found && !problem)) return null
+  const run = heldRun.data
+  const shown = found ? { layer: found.layer, head: found.head } : kept
+  const model = (of: RunDetail) => modelTitle(library, of.model, of.modelName)
+  const [before, after] = sideNames(
+    { run, head: shown, model: model(run) },
+    { ...current, model: model(current.run) },
+  )
   return {
     kind: 'held',
-    before: {
-      run: heldRun.data,
-      head: held.head,
-      pattern: heldPattern.data.pattern,
-      label: `held ${name(heldRun.data, held.head)}`,
-    },
-    after: { ...current, label: name(current.run, current.head) },
-    problem: null,
+    before: { run, head: shown, pattern: found?.pattern ?? current.pattern, label: `held ${before}` },
+    after: { ...current, label: after },
+    problem,
   }
 }
