@@ -56,8 +56,12 @@ export async function openWithPrompt(path: string, run?: RunDetail | null): Prom
 }
 
 /** Runs a prompt of the library once more, read as it was; on another tokenizer its text as that one reads it. */
-export async function runStored(model: OpenedModel, { text, ids }: StoredPrompt): Promise<void> {
-  await runOn(model, text === null ? { ids } : ((await readingOf(model.path, text, ids)) ?? { text }))
+export async function runStored(model: OpenedModel, { text, ids, decoder }: StoredPrompt): Promise<void> {
+  const own = decoder
+    ? { decoder: decoder.text === null ? { ids: decoder.ids } : { text: decoder.text } }
+    : {}
+  const read = text === null ? { ids } : ((await readingOf(model.path, text, ids)) ?? { text })
+  await runOn(model, { ...read, ...own })
 }
 
 /** Moves to another member of a series with the same prompt, in one step: what is shown stays until the next is there. */
@@ -174,17 +178,24 @@ function settingsOf({ id, kind, request, prompts }: ExperimentDetail): Record<st
   if (kind === 'ablate') return { ablation: String(id) }
   const other = 'corrupt' in request ? request.corrupt : null
   const ids = prompts[1]?.map((view) => view.id) ?? []
-  // The text of an encoder is that of both prompts: what differs is the decoder's, as ids.
-  const text = other?.decoder ? undefined : other?.text
-  const corrupt = text ?? (ids.length > 0 ? `[${ids.join(', ')}]` : '')
-  if (kind !== 'path') return { corrupt, [kind]: String(id) }
+  const written = (list: readonly number[] = []) => (list.length > 0 ? `[${list.join(', ')}]` : '')
+  // Of an encoder–decoder the corrupt prompt is two texts; an encoder's that both prompts share is not written again.
+  const same = other && 'clean' in request && sameSource(other, request.clean)
+  const source = other?.decoder && !same ? (other.text ?? written(other.ids)) : ''
+  const own = other?.decoder ? (other.decoder.text ?? written(ids)) : (other?.text ?? written(ids))
+  const texts = { corrupt: own, corruptsource: source }
+  if (kind !== 'path') return { ...texts, [kind]: String(id) }
   return {
-    corrupt,
+    ...texts,
     path: String(id),
     mlps: request.mlps === 'freeze' ? 'freeze' : '',
     edges: request.edges?.map(({ from, to }) => `${from}:${to}`).join(',') ?? '',
     to: request.to?.[0] ?? 'logits',
   }
+}
+
+function sameSource({ decoder: _, ...one }: PromptInput, { decoder: _own, ...other }: PromptInput): boolean {
+  return one.ids && other.ids ? one.ids.join() === other.ids.join() : one.text === other.text
 }
 
 /** Scores every head now, whatever it costs; the result replaces the scan that is shown. */
@@ -213,7 +224,9 @@ async function scoreHeads(model: OpenedModel): Promise<readonly HeadScores[] | n
   return model.parameters <= SCAN_UNASKED ? scanNow(model) : null
 }
 
-async function runFor(model: OpenedModel, prompt: PromptInput): Promise<number> {
+/** A prompt of two texts on a model that reads one is the encoder's. */
+async function runFor(model: OpenedModel, { decoder, ...given }: PromptInput): Promise<number> {
+  const prompt = decoder && model.spec.encoder ? { ...given, decoder } : given
   const known = await storedRun(model, prompt)
   if (known !== null) return known
   const { run } = await runPrompt({ model: model.path, prompt })
@@ -222,24 +235,36 @@ async function runFor(model: OpenedModel, prompt: PromptInput): Promise<number> 
 }
 
 async function storedRun(model: OpenedModel, prompt: PromptInput): Promise<number | null> {
-  if (prompt.decoder) return null
-  if (prompt.ids) return runOfIds(model, prompt.ids)
-  if (prompt.text === undefined) return null
-  const { text, bos = 'auto', specials } = prompt
+  const { text, bos = 'auto', specials, decoder } = prompt
+  const own = decoder && (await decoderIds(model, decoder))
+  if (prompt.ids) return own ? runOfIds(model, own, prompt.ids) : runOfIds(model, prompt.ids)
+  if (text === undefined) return null
   const library = await queryClient.fetchQuery({ queryKey: ['library'], queryFn: api.library })
   if (!library.runs.some((run) => run.model === model.path && run.text === text)) return null
   // The same text may have been read in another way: compare the ids.
   const asked = { model: model.path, text, bos, ...(specials ? { specials } : {}) }
   const { tokens } = await api.tokenize(asked)
-  return runOfIds(
-    model,
-    tokens.map((token) => token.id),
-    text,
-  )
+  const ids = tokens.map((token) => token.id)
+  return own ? runOfIds(model, own, ids, text) : runOfIds(model, ids, undefined, text)
+}
+
+/** A decoder's own ids, start token included. */
+async function decoderIds(
+  model: OpenedModel,
+  { ids, text = '' }: NonNullable<PromptInput['decoder']>,
+): Promise<readonly number[]> {
+  if (ids) return ids
+  const { tokens } = await api.tokenize({ model: model.path, text, bos: 'auto', decoder: true })
+  return tokens.map((token) => token.id)
 }
 
 /** A stored run of exactly these ids, so that a sweep that is opened again shows the text that it was made on. */
-async function runOfIds(model: OpenedModel, ids: readonly number[], text?: string): Promise<number | null> {
+async function runOfIds(
+  model: OpenedModel,
+  ids: readonly number[],
+  source?: readonly number[],
+  text?: string,
+): Promise<number | null> {
   const library = await queryClient.fetchQuery({ queryKey: ['library'], queryFn: api.library })
   const like = library.runs.filter(
     (run) =>
@@ -250,8 +275,9 @@ async function runOfIds(model: OpenedModel, ids: readonly number[], text?: strin
       (text === undefined || run.text === text),
   )
   for (const { id } of like) {
-    const { views } = await queryClient.fetchQuery({ queryKey: ['run', id], queryFn: () => api.run(id) })
-    if (views.every((view, i) => view.id === ids[i])) return id
+    const run = await queryClient.fetchQuery({ queryKey: ['run', id], queryFn: () => api.run(id) })
+    const read = run.source?.map((view) => view.id).join()
+    if (read === source?.join() && run.views.every((view, i) => view.id === ids[i])) return id
   }
   return null
 }

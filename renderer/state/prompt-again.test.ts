@@ -43,3 +43,19 @@ test('tokens that no reading gives: the text is run as it is', async () => {
   expect(await promptAgain(run)).toEqual({ text: 'ab' })
   expect(await promptAgain({ ...run, text: null })).toEqual({ ids: [5] })
 })
+
+test('of an encoder–decoder both texts come again, each as it was given', async () => {
+  const view = (id: number) => ({ id, text: String(id), special: false, group: null })
+  const run = {
+    model: 'm',
+    text: 'ab',
+    source: [0, ...codes('ab')].map(view),
+    views: [view(0), view(7)],
+    decoderText: 'c',
+  } as unknown as RunDetail
+  expect(await promptAgain(run)).toEqual({ text: 'ab', bos: 'auto', decoder: { text: 'c' } })
+  expect(await promptAgain({ ...run, text: null, decoderText: null })).toEqual({
+    ids: [0, ...codes('ab')],
+    decoder: { ids: [0, 7] },
+  })
+})

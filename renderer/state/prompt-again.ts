@@ -37,9 +37,16 @@ export function readingOf(model: string, text: string, ids: readonly number[]): 
 /** The prompt of a run for another checkpoint: the text as it was read, where there is one, else the tokens. */
 export async function promptAgain(run: RunDetail): Promise<PromptInput> {
   const ids = (run.source ?? run.views).map(({ id }) => id)
-  if (run.text === null) return { ids }
-  if (run.source) return { text: run.text }
+  const own = run.source ? { decoder: decoderAgain(run) } : {}
+  if (run.text === null) return { ids, ...own }
   // Whether its own checkpoint can still be asked is no reason not to open the other one.
   const reading = await readingOf(run.model, run.text, ids).catch(() => null)
-  return reading ?? { text: run.text }
+  return { ...(reading ?? { text: run.text }), ...own }
+}
+
+/** What a decoder read beside its encoder's text, as a part of a prompt. */
+export function decoderAgain(
+  run: Pick<RunDetail, 'views' | 'decoderText'>,
+): NonNullable<PromptInput['decoder']> {
+  return run.decoderText != null ? { text: run.decoderText } : { ids: run.views.map(({ id }) => id) }
 }

@@ -24,7 +24,11 @@ export function promptWith({ source }: Pick<Texts, 'source'>, ids: readonly numb
 
 /** Edits as a whole run takes them: heads that are named without a stack are the decoder's. */
 export function editsOf({ source }: Pick<Texts, 'source'>, edits: readonly Edit[]): readonly Edit[] {
-  if (!source) return edits
+  return source ? decoderEdits(edits) : edits
+}
+
+/** The same, where a decoder reads an encoder. */
+export function decoderEdits(edits: readonly Edit[]): readonly Edit[] {
   return edits.map((edit) =>
     edit.hook.startsWith('blocks.') ? { ...edit, hook: `decoder.${edit.hook}` } : edit,
   )

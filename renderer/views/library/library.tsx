@@ -1,7 +1,13 @@
 /** What there is to look at: checkpoints with their training series, prompts, and stored runs. */
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { LibraryModel, OpenedModel, StoredPrompt, StoredRun } from '../../../core/api/contract.ts'
+import type {
+  LibraryModel,
+  OpenedModel,
+  RunDetail,
+  StoredPrompt,
+  StoredRun,
+} from '../../../core/api/contract.ts'
 import { isOnlyViewed } from '../../api/edited-run.ts'
 import { useLibrary, useModel, useRun } from '../../api/queries.ts'
 import { openRun, openWithPrompt, runStored } from '../../state/open.ts'
@@ -46,19 +52,20 @@ export function Library() {
       <h2 className="library-title">Prompts</h2>
       <ul className="library-list">
         {[...prompts].reverse().map((prompt) => (
-          <li key={prompt.id}>
+          <li key={`${prompt.id} ${prompt.decoder?.id ?? ''}`}>
             <button
               type="button"
-              className={
-                prompt.text !== null && prompt.text === run.data?.text
-                  ? 'library-row is-selected'
-                  : 'library-row'
-              }
+              className={isShown(prompt, run.data) ? 'library-row is-selected' : 'library-row'}
               disabled={!model.data}
-              title={prompt.text ?? `ids ${prompt.ids.join(', ')}`}
+              title={[wordsOf(prompt), prompt.decoder && `decoder: ${wordsOf(prompt.decoder)}`]
+                .filter(Boolean)
+                .join('\n')}
               onClick={() => model.data && again.mutate({ model: model.data, prompt })}
             >
-              <span className="clip">{prompt.text ?? `ids ${prompt.ids.slice(0, 12).join(', ')}`}</span>
+              <span className="clip">
+                {prompt.text ?? `ids ${prompt.ids.slice(0, 12).join(', ')}`}
+                {prompt.decoder && <span className="muted"> → {wordsOf(prompt.decoder, 12)}</span>}
+              </span>
             </button>
           </li>
         ))}
@@ -79,6 +86,17 @@ export function Library() {
       <NotebookEntry />
     </nav>
   )
+}
+
+/** A text, or its ids. */
+function wordsOf({ text, ids }: Pick<StoredPrompt, 'text' | 'ids'>, most = ids.length): string {
+  return text || `ids ${ids.slice(0, most).join(', ')}`
+}
+
+/** Whether the shown run is of this prompt: of both texts where there are two. */
+function isShown({ text, decoder }: StoredPrompt, run: RunDetail | null | undefined): boolean {
+  if (text === null || text !== run?.text) return false
+  return !decoder || decoder.ids.join() === run.views.map((view) => view.id).join()
 }
 
 function ModelEntry({ model, onOpen }: { model: LibraryModel; onOpen(path: string): void }) {

@@ -15,6 +15,7 @@ import { useTheme } from '../../state/theme.ts'
 import { ContinueSweep } from '../sweeps/continue-sweep.tsx'
 import { SweepProblems } from '../sweeps/sweep-frame.tsx'
 import { useSweep } from '../sweeps/use-sweep.ts'
+import { sourceFacts } from './source-of.ts'
 
 export function EstimateResult({ model }: { model: OpenedModel }) {
   const [chosen] = useTool<string>('attribute', '')
@@ -33,6 +34,7 @@ export function EstimateResult({ model }: { model: OpenedModel }) {
       ...prompts.map(
         (views, i) => `${i === 0 ? 'clean' : 'corrupt'} “${views.map((view) => view.text).join('')}”`,
       ),
+      ...sourceFacts(request),
       trust ? `of the ${trust.n} largest, exact runs correlate ${trust.correlation.toFixed(3)}` : '',
     ],
     body: () => chartFigure((c) => scatterOption(cells, grouped, c), 520, 480),

@@ -1,14 +1,14 @@
 /** One cell of a patching sweep as an edit of the run that it patches: to see that run by itself. */
 import { blockHook } from '../../../core/graph/hook-names.ts'
 import { PATCH_SITES, type PatchSite } from '../../../core/intervene/patch-sites.ts'
-import type { Edit } from '../../../core/run/types.ts'
+import type { Edit, EditSource } from '../../../core/run/types.ts'
 
-/** `from`: ids of the prompt whose values come in. Keys and values of grouped heads are named by kv_head. */
+/** `from`: the prompt whose values come in, of an encoder–decoder both its texts. Keys and values of grouped heads are named by kv_head. */
 export function patchEdit(
   site: PatchSite,
   by: 'layer,pos' | 'layer,head',
   place: { layer: number; column: number },
-  from: readonly number[],
+  from: Extract<EditSource, { readonly ids: readonly number[] }>,
   grouped: boolean,
 ): Edit {
   const where =
@@ -23,6 +23,6 @@ export function patchEdit(
     hook: blockHook(place.layer, PATCH_SITES[site]),
     [where]: place.column,
     op: 'set',
-    from: { ids: from },
+    from,
   }
 }

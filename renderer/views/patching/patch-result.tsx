@@ -1,6 +1,6 @@
 /** The heatmap of a patching sweep, live or stored, with its strongest cells and one cell as a run of its own. */
 import { useCallback, useMemo } from 'react'
-import type { OpenedModel } from '../../../core/api/contract.ts'
+import type { OpenedModel, PromptInput } from '../../../core/api/contract.ts'
 import type { PatchCell } from '../../../core/intervene/types.ts'
 import { useRun } from '../../api/queries.ts'
 import { effectBody } from '../../charts/effect-figure.ts'
@@ -10,7 +10,7 @@ import { addEdit } from '../../state/edit-history.ts'
 import { preciseWeight, signedWeight } from '../../state/format.ts'
 import { metricText, tokenNames } from '../../state/metric.ts'
 import { runOn } from '../../state/open.ts'
-import { ownIds } from '../../state/prompt-of.ts'
+import { decoderEdits, ownIds } from '../../state/prompt-of.ts'
 import { select, setHover, toggleQuery, useHover, useTool } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
 import { Empty } from '../../ui/notice.tsx'
@@ -22,6 +22,7 @@ import { SweepFrame } from '../sweeps/sweep-frame.tsx'
 import { TwoPredictions } from '../sweeps/two-predictions.tsx'
 import { type ShownSweep, useSweep } from '../sweeps/use-sweep.ts'
 import { patchEdit } from './patch-edit.ts'
+import { sourceFacts, useSourceIds } from './source-of.ts'
 
 export function PatchResult({ model }: { model: OpenedModel }) {
   const [chosen] = useTool<string>('patch', '')
@@ -46,9 +47,16 @@ function Result({ model, sweep }: { model: OpenedModel; sweep: ShownSweep<'patch
   const over = useHover()
   const { spec } = model
   const by = request.by ?? 'layer,pos'
-  const patched = request.direction === 'noise' ? request.clean : request.corrupt
-  const ids = ownIds(patched)
-  const from = ownIds(request.direction === 'noise' ? request.corrupt : request.clean)
+  const noise = request.direction === 'noise'
+  const patched = noise ? request.clean : request.corrupt
+  const given = noise ? request.corrupt : request.clean
+  // A stored one may have been given as texts: its tokens say what ran.
+  const idsOf = (prompt: PromptInput, side: 0 | 1) => prompts[side]?.map((view) => view.id) ?? ownIds(prompt)
+  const ids = idsOf(patched, noise ? 0 : 1)
+  const from = idsOf(given, noise ? 1 : 0)
+  const crosses = model.spec.encoder !== undefined
+  const source = useSourceIds(model, crosses ? patched : null)
+  const fromSource = useSourceIds(model, crosses ? given : null)
   const grouped = spec.n_kv_heads < spec.n_heads
   const columns =
     by === 'layer,pos'
@@ -86,7 +94,7 @@ function Result({ model, sweep }: { model: OpenedModel; sweep: ShownSweep<'patch
     by === 'layer,head'
       ? byGroup
         ? shared(cell.layer, cell.head ?? 0)
-        : `L${cell.layer}H${cell.head}`
+        : `L${cell.layer}H${cell.head}${request.site.startsWith('cross') ? ', over the source' : ''}`
       : `L${cell.layer} · ${cell.pos} ${tokens?.[cell.pos ?? 0]?.text ?? ''}`
   const pick = (layer: number, column: number) => {
     setPlace(place === `${layer}.${column}` ? '' : `${layer}.${column}`)
@@ -109,6 +117,7 @@ function Result({ model, sweep }: { model: OpenedModel; sweep: ShownSweep<'patch
       ...prompts.map(
         (views, i) => `${i === 0 ? 'clean' : 'corrupt'} “${views.map((view) => view.text).join('')}”`,
       ),
+      ...sourceFacts(request),
       ends
         ? `metric of the clean prompt ${ends.clean.toPrecision(5)}, of the corrupt one ${ends.corrupt.toPrecision(5)}`
         : '',
@@ -134,8 +143,10 @@ function Result({ model, sweep }: { model: OpenedModel; sweep: ShownSweep<'patch
     }),
     reproduce: { kind: 'patch', request },
   })
-  // A cell of a decoder that reads an encoder is a run of both, which has no such edit.
-  const edit = selected && !patched.decoder ? patchEdit(request.site, by, selected, from, grouped) : null
+  // Where a decoder reads an encoder, the values come from a run of both texts into one of both texts.
+  const prompt: PromptInput | null = crosses ? source && { ids: source, decoder: { ids } } : { ids }
+  const values = crosses ? fromSource && { ids: fromSource, decoder_ids: from } : { ids: from }
+  const edit = selected && values ? patchEdit(request.site, by, selected, values, grouped) : null
 
   return (
     <SweepFrame
@@ -157,7 +168,7 @@ function Result({ model, sweep }: { model: OpenedModel; sweep: ShownSweep<'patch
       }
       side={
         <>
-          {selected && edit && (
+          {selected && edit && prompt && (
             <section aria-label="The cell">
               <h3 className="pane-title">
                 {cell ? name(cell) : `L${selected.layer} · ${selected.column}`}
@@ -169,8 +180,8 @@ function Result({ model, sweep }: { model: OpenedModel; sweep: ShownSweep<'patch
               </h3>
               <TwoPredictions
                 model={model}
-                prompt={{ ids }}
-                edits={[edit]}
+                prompt={prompt}
+                edits={crosses ? decoderEdits([edit]) : [edit]}
                 pos={request.metric.pos ?? ids.length - 1}
                 names={[request.direction === 'noise' ? 'clean' : 'corrupt', 'patched here']}
               />
@@ -180,7 +191,7 @@ function Result({ model, sweep }: { model: OpenedModel; sweep: ShownSweep<'patch
                   className="button small"
                   title="Opens the patched prompt with this patch as an active edit: every view shows it before and after"
                   onClick={() =>
-                    void runOn(model, { ids }).then(() => {
+                    void runOn(model, prompt).then(() => {
                       addEdit(edit)
                       select({ tab: 'pattern', compare: 'both' })
                     })

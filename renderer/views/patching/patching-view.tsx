@@ -31,6 +31,12 @@ const SITES: readonly { readonly value: Site; readonly label: string }[] = [
   { value: 'v', label: 'values' },
   { value: 'pattern', label: 'pattern' },
 ]
+/** Where a decoder reads an encoder: what its look at the source writes. */
+const CROSS_SITES: typeof SITES = [
+  { value: 'cross_attn_out', label: 'attention to the source' },
+  { value: 'cross_z', label: 'its heads, z' },
+  { value: 'cross_pattern', label: 'its pattern' },
+]
 const ESTIMATED = {
   written: { label: 'heads and MLPs', sites: ['z', 'mlp_out'] },
   read: { label: 'queries, keys, values', sites: ['q', 'k', 'v'] },
@@ -54,10 +60,12 @@ export function PatchingView() {
 }
 
 function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
-  const [site, setSite] = useTool<Site>('site', 'resid_pre')
+  const sites = model.spec.encoder ? [...SITES, ...CROSS_SITES] : SITES
+  const [chosen, setSite] = useTool<Site>('site', 'resid_pre')
+  const site = sites.some(({ value }) => value === chosen) ? chosen : 'resid_pre'
   const [by, setBy] = useTool<By>('by', 'layer,pos')
   const [direction, setDirection] = useTool<'denoise' | 'noise'>('direction', 'denoise')
-  const [sites, setSites] = useTool<keyof typeof ESTIMATED>('estimate', 'written')
+  const [estimated, setEstimated] = useTool<keyof typeof ESTIMATED>('estimate', 'written')
   const [drop, setDrop] = useTool<'off' | 'on'>('drop', 'off')
   const pair = usePair(model, run)
   const { missing, metric } = pair
@@ -75,7 +83,7 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
           direction,
           metric: metric!,
         },
-        `Patching ${SITES.find((s) => s.value === site)?.label}`,
+        `Patching ${sites.find((s) => s.value === site)?.label}`,
         (id) => setTool('patch', String(id)),
       ),
   })
@@ -88,11 +96,11 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
           model: model.path,
           ...pair.prompts,
           metric: metric!,
-          sites: ESTIMATED[sites].sites,
+          sites: ESTIMATED[estimated].sites,
           verify: VERIFY,
           ...(drop === 'on' ? { gradDrop: true } : {}),
         },
-        `Estimating ${ESTIMATED[sites].label}`,
+        `Estimating ${ESTIMATED[estimated].label}`,
         (id) => setTool('attribute', String(id)),
       ),
   })
@@ -102,7 +110,7 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
       <div className="toolbar is-wrapping">
         <span className="field">
           <span>patch</span>
-          <Choice label="Site" value={site} options={SITES} onChange={setSite} />
+          <Choice label="Site" value={site} options={sites} onChange={setSite} />
         </span>
         <Segmented
           label="Columns"
@@ -138,12 +146,12 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
           </span>
           <Choice
             label="What is estimated"
-            value={sites}
+            value={estimated}
             options={(['written', 'read', 'all'] as const).map((value) => ({
               value,
               label: ESTIMATED[value].label,
             }))}
-            onChange={setSites}
+            onChange={setEstimated}
           />
         </span>
         <button

@@ -72,8 +72,7 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
   const place = placeExists(looked, shape) ? looked : 'logits'
   const ids = measured.split('.').filter(Boolean).map(Number).filter(Number.isSafeInteger)
   const asked = {
-    clean: pair.cleanIds,
-    corrupt: pair.corruptIds,
+    prompts: pair.prompts,
     metric: pair.metric,
     chosen: useSelection((s) => s.tool),
     mlps,
@@ -128,6 +127,12 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
     facts: [
       `clean “${pair.clean.map(({ text }) => text).join('')}”`,
       `corrupt “${pair.corrupt.map(({ text }) => text).join('')}”`,
+      ...(pair.source
+        ? [
+            `clean source “${pair.source.clean.map(({ text }) => text).join('')}”`,
+            `corrupt source “${pair.source.corrupt.map(({ text }) => text).join('')}”`,
+          ]
+        : []),
       ends ? `metric: clean ${ends.clean.toPrecision(5)}, corrupt ${ends.corrupt.toPrecision(5)}` : '',
     ],
     body: () => circuitBody(shape, edges, cells),

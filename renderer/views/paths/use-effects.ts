@@ -4,7 +4,7 @@
  */
 import { useQueries } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import type { ExperimentDetail, PathRequest } from '../../../core/api/contract.ts'
+import type { ExperimentDetail, PathRequest, PromptInput } from '../../../core/api/contract.ts'
 import type { PathCell } from '../../../core/intervene/path.ts'
 import { api } from '../../api/client.ts'
 import { type LiveSweep, useLiveSweep } from '../../api/experiments.ts'
@@ -14,8 +14,7 @@ import { edgeName } from './circuit.ts'
 
 /** What an effect depends on beside its edge. */
 export interface Asked {
-  readonly clean: readonly number[]
-  readonly corrupt: readonly number[]
+  readonly prompts: Pick<PathRequest, 'clean' | 'corrupt'>
   readonly metric: PathRequest['metric'] | null
   /** The tokens that were chosen, as the fields keep them. */
   readonly chosen: { readonly answer?: string | undefined; readonly wrong?: string | undefined }
@@ -60,7 +59,8 @@ export function useEffects(ids: readonly number[], asked: Asked): Effects {
       for (const cell of more) cells.set(edgeName(cell), cell)
     }
     for (const detail of fitting) add(detail.cellList)
-    const now = live && fits(asked, live.request, [ownIds(live.request.clean), ownIds(live.request.corrupt)])
+    const own = live && [ownIds(live.request.clean), ownIds(live.request.corrupt)]
+    const now = live && fits(asked, live.request, own!)
     if (live && now) add(live.cells)
     const result = fitting.findLast((detail) => detail.result)?.result
     return {
@@ -85,10 +85,18 @@ function fits(
   request: PathRequest,
   prompts: readonly (readonly number[] | undefined)[],
 ): boolean {
+  const { clean, corrupt } = asked.prompts
   return (
-    prompts[0]?.join() === asked.clean.join() &&
-    prompts[1]?.join() === asked.corrupt.join() &&
-    sameMetric(request.metric, asked.metric, asked.chosen, asked.clean.length) &&
+    prompts[0]?.join() === ownIds(clean).join() &&
+    prompts[1]?.join() === ownIds(corrupt).join() &&
+    sameSource(request.clean, clean) &&
+    sameSource(request.corrupt, corrupt) &&
+    sameMetric(request.metric, asked.metric, asked.chosen, ownIds(clean).length) &&
     (request.mlps ?? 'recompute') === asked.mlps
   )
+}
+
+/** Whether the encoder read the same; where there is none, or it was given as a text, the prompts' own tokens decide. */
+function sameSource(stored: PromptInput, asked: PromptInput): boolean {
+  return !asked.decoder || !stored.ids || stored.ids.join() === asked.ids?.join()
 }

@@ -6,7 +6,12 @@ export interface Alignment {
   readonly problem: string | null
 }
 
-export function align(clean: readonly TokenView[], corrupt: readonly TokenView[]): Alignment {
+/** `together`: nothing else tells the two apart, as another source would. */
+export function align(
+  clean: readonly TokenView[],
+  corrupt: readonly TokenView[],
+  together = true,
+): Alignment {
   if (corrupt.length === 0) return { differing: [], problem: null }
   const differing = clean.flatMap((token, i) => (token.id === corrupt[i]?.id ? [] : [i]))
   if (clean.length !== corrupt.length)
@@ -14,7 +19,7 @@ export function align(clean: readonly TokenView[], corrupt: readonly TokenView[]
       differing,
       problem: `Clean has ${clean.length} tokens and corrupt ${corrupt.length}: patching needs equally many, so that each position has one counterpart.`,
     }
-  if (differing.length === 0)
+  if (differing.length === 0 && together)
     return { differing, problem: 'The two prompts are the same: change a token of corrupt.' }
   return { differing, problem: null }
 }

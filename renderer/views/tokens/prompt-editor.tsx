@@ -34,9 +34,9 @@ export function PromptEditor({ model, run, onClose }: Props) {
       readingOf(
         run!.model,
         run!.text!,
-        run!.views.map(({ id }) => id),
+        (run!.source ?? run!.views).map(({ id }) => id),
       ),
-    enabled: tokenizer !== null && run !== null && run.text !== null && !run.source,
+    enabled: tokenizer !== null && run !== null && run.text !== null,
     retry: false,
   }).data
   const plain = chosenPlain ?? reading?.specials === 'text'
@@ -217,15 +217,17 @@ function decoderStart({ spec }: OpenedModel, run: RunDetail | null, asText: bool
   if (!spec.encoder) return ''
   if (asText)
     return (
+      run?.decoderText ??
       run?.views
         .slice(1)
         .map((view) => view.text.replaceAll('·', ' '))
         .join('')
-        .trim() ?? ''
+        .trim() ??
+      ''
     )
   return run?.views.map((view) => view.id).join(', ') ?? String(spec.encoder.start)
 }
 
 function beginsWithBos(run: RunDetail): boolean {
-  return run.views[0]?.special ?? false
+  return (run.source ?? run.views)[0]?.special ?? false
 }
