@@ -5,7 +5,7 @@ export interface Work {
   readonly run: () => Promise<unknown>
 }
 
-/** Median seconds of each work, and the median of its ratio to the best of `bases` in the same round. */
+/** Median seconds of each work, and the median of its ratio, round by round, to the faster of `bases` (by its median). */
 export async function rounds(works: readonly Work[], bases: readonly string[], count: number) {
   const seconds = new Map<string, number[]>(works.map((work) => [work.name, []]))
   for (const work of works) await work.run() // warm
@@ -16,15 +16,13 @@ export async function rounds(works: readonly Work[], bases: readonly string[], c
       await work.run()
       seconds.get(work.name)!.push((performance.now() - started) / 1000)
     }
-  const base = Array.from({ length: count }, (_, round) =>
-    Math.min(...bases.map((name) => seconds.get(name)![round]!)),
-  )
+  const [base] = bases.map((name) => seconds.get(name)!).sort((a, b) => median(a) - median(b))
   return works.map((work) => {
     const times = seconds.get(work.name)!
     return {
       work: work.name,
       seconds: round3(median(times)),
-      ratio: round3(median(times.map((time, round) => time / base[round]!))),
+      ratio: round3(median(times.map((time, round) => time / base![round]!))),
     }
   })
 }
