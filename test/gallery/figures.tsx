@@ -71,7 +71,7 @@ export function Circuit({ theme }: { theme: Theme }) {
   )
   return (
     <PathGraph
-      shape={{ layers: 2, heads: 4, parallel: false, mlpReceives: true }}
+      shape={{ layers: 2, heads: 4, parallel: false, mlpReceives: true, cross: false, source: false }}
       edges={edges}
       effects={effects}
       most={2}

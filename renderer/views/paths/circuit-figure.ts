@@ -18,7 +18,7 @@ export function circuitBody(
   const layers = new Set([...nodesIn].map((name) => Number(/^L(\d+)/.exec(name)?.[1] ?? -1)))
   const room = {
     width: Math.max(560, 34 + 78 * (Math.min(shape.heads, 12) + 1)),
-    height: 120 + 90 * (layers.size + 1),
+    height: 120 + 90 * ((shape.cross ? 2 : 1) * layers.size + 1),
   }
   const layout = layoutOf(shape, room, layers)
   const cells = edges.map((edge) => effects.get(edgeName(edge)))
@@ -35,8 +35,8 @@ export function circuitBody(
       `<path d="${curve!.path}" fill="none" stroke="${stroke}" stroke-width="${round(1.2 + 7 * Math.abs(t))}"${delta === null ? ' stroke-dasharray="4 3"' : ''} stroke-linecap="round"/>`,
     )
   }
-  for (const { layer, y } of layout.rows)
-    parts.push(textAt(0, y, `L${layer}`, { middle: true, size: 10, fill: PALE }))
+  for (const { name, y } of layout.rows)
+    parts.push(textAt(0, y, name, { middle: true, size: 10, fill: PALE }))
   for (const node of layout.nodes.values()) {
     const inside = nodesIn.has(node.name)
     parts.push(
@@ -47,7 +47,9 @@ export function circuitBody(
     )
     if (node.small) continue
     const name =
-      node.head === null ? ({ embed: 'embedding', logits: 'logits' }[node.name] ?? 'MLP') : `H${node.head}`
+      node.head === null
+        ? ({ embed: 'embedding', source: 'source', logits: 'logits' }[node.name] ?? 'MLP')
+        : `H${node.head}`
     const fill = inside ? INK : PALE
     const above = node.ports.length > 0 ? node.ports[0]!.height / 2 : 0
     const [x, y] = [node.x + node.width / 2, node.y + node.height / 2 - above]

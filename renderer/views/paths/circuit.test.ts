@@ -11,7 +11,16 @@ import {
   toggled,
 } from './circuit.ts'
 
-const shape: Shape = { layers: 2, heads: 4, parallel: false, mlpReceives: true }
+const shape: Shape = {
+  layers: 2,
+  heads: 4,
+  parallel: false,
+  mlpReceives: true,
+  cross: false,
+  source: false,
+}
+/** A decoder that reads an encoder, over two sources. */
+const reading: Shape = { ...shape, cross: true, source: true }
 
 test('edges of an address: each once, and none that this model lacks', () => {
   const text =
@@ -69,4 +78,26 @@ test('ends in words', () => {
     'logits',
     'L0H1',
   ])
+})
+
+test('heads over the source: their queries hear the decoder, their keys and values the source', () => {
+  const text = 'L0H1:L0H2.cross.q,source:L1H0.cross.k,L0H1:L1H0.cross.v,source:logits,L0H3.cross:L1.mlp'
+  expect(formatEdges(parseEdges(text, reading))).toBe(
+    'L0H1:L0H2.cross.q,source:L1H0.cross.k,L0H3.cross:L1.mlp',
+  )
+  expect(formatEdges(parseEdges(text, { ...reading, source: false }))).toBe(
+    'L0H1:L0H2.cross.q,L0H3.cross:L1.mlp',
+  )
+  expect(parseEdges(text, shape)).toEqual([])
+  expect(receiversOf('L1H3.cross').map(({ name }) => name)).toEqual([
+    'L1H3.cross.q',
+    'L1H3.cross.k',
+    'L1H3.cross.v',
+  ])
+  expect(countInto('L1H0.cross.k', reading)).toBe(1)
+  expect(countInto('L1H0.cross.k', { ...reading, source: false })).toBe(0)
+  expect(countInto('L1H0.cross.q', reading)).toBe(1 + 9 + 4)
+  expect(countInto('logits', reading)).toBe(1 + 2 * 9)
+  expect(openEnds(parseEdges('source:L1H0.cross.k,L1H0.cross:logits', reading))).toEqual([])
+  expect(describeEnd('L1H0.cross.k')).toBe('L1H0 over the source keys')
 })

@@ -18,28 +18,37 @@ import {
 export interface Shape {
   readonly layers: number
   readonly heads: number
+  /** The decoder looks at an encoder's text: it has heads over the source. */
+  readonly cross: boolean
+  /** The source sends too: the prompts have two, of one length. */
+  readonly source: boolean
   /** Attention and MLP of one block read the same residual. */
   readonly parallel: boolean
   /** MLPs that have one input to replace: not mixtures of experts. */
   readonly mlpReceives: boolean
 }
 
-/** What of an open model the graph shows. */
-export function shapeOf({ spec, hooks }: OpenedModel): Shape {
+/** What of an open model the graph shows. `source`: whether the prompts have two sources of one length. */
+export function shapeOf({ spec, hooks }: OpenedModel, source = false): Shape {
   return {
     layers: spec.n_layers,
     heads: spec.n_heads,
+    cross: spec.encoder !== undefined,
+    source,
     parallel: spec.parallel,
     mlpReceives: hooks.some(({ name }) => name === 'blocks.0.mlp.hook_pre'),
   }
 }
 
 /** Whether this model has a place. */
-export function placeExists(place: string, { layers, heads }: Shape): boolean {
+export function placeExists(place: string, { layers, heads, cross }: Shape): boolean {
   const all = receiversOf(place)
   return (
     all.length > 0 &&
-    all.every(({ part, layer, head }) => part === 'logits' || (layer < layers && (head ?? 0) < heads))
+    all.every(
+      (one) =>
+        one.part === 'logits' || (one.layer < layers && (one.head ?? 0) < heads && (cross || !one.cross)),
+    )
   )
 }
 
@@ -70,8 +79,11 @@ export function parseEdges(text: string, shape: Shape): PathEdge[] {
 export function joins(sender: Sender, receiver: Receiver, shape: Shape): boolean {
   const exists = ({ layer, head }: Sender | Receiver) =>
     layer < shape.layers && (head === null || head < shape.heads)
+  const reads = sender.part === 'cross' || sender.part === 'source' || receiver.cross
   return (
     exists(sender) &&
+    (shape.cross || !reads) &&
+    (shape.source || sender.part !== 'source') &&
     (receiver.part === 'logits' || exists(receiver)) &&
     (receiver.part !== 'mlp' || shape.mlpReceives) &&
     reaches(sender, receiver, shape.parallel)
@@ -91,12 +103,12 @@ export function nodeOf(name: string): string {
 }
 
 /** Every sender of the model, the lowest first. */
-export function sendersOf({ layers, heads }: Shape): Sender[] {
-  const names = Array.from({ length: layers }, (_, layer) => [
-    ...Array.from({ length: heads }, (_, head) => `L${layer}H${head}`),
-    `L${layer}.mlp`,
-  ])
-  return ['embed', ...names.flat()].map((name) => readSender(name)!)
+export function sendersOf({ layers, heads, cross, source }: Shape): Sender[] {
+  const names = Array.from({ length: layers }, (_, layer) => {
+    const own = Array.from({ length: heads }, (_, head) => `L${layer}H${head}`)
+    return [...own, ...(cross ? own.map((name) => `${name}.cross`) : []), `L${layer}.mlp`]
+  })
+  return ['embed', ...(source ? ['source'] : []), ...names.flat()].map((name) => readSender(name)!)
 }
 
 /** How many edges lead into a place. */
@@ -132,13 +144,15 @@ export function ranked(place: string, effects: ReadonlyMap<string, PathCell>): P
 /** Nodes that speak in the circuit but hear nothing in it: where it goes on. */
 export function openEnds(edges: readonly PathEdge[]): string[] {
   const hear = new Set(edges.map(({ to }) => nodeOf(to)))
-  return [...new Set(edges.map(({ from }) => from))].filter((node) => node !== 'embed' && !hear.has(node))
+  return [...new Set(edges.map(({ from }) => from))].filter(
+    (node) => node !== 'embed' && node !== 'source' && !hear.has(node),
+  )
 }
 
 /** “L0H2 → L1H7 keys”. */
 export function describeEnd(name: string): string {
   const part = /\.([qkv])$/.exec(name)?.[1] as 'q' | 'k' | 'v' | undefined
   if (name === 'embed') return 'embedding'
-  if (!part) return name.replace('.mlp', ' MLP')
-  return `${nodeOf(name)} ${{ q: 'queries', k: 'keys', v: 'values' }[part]}`
+  if (!part) return name.replace('.mlp', ' MLP').replace('.cross', ' over the source')
+  return `${describeEnd(nodeOf(name))} ${{ q: 'queries', k: 'keys', v: 'values' }[part]}`
 }

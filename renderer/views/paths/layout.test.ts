@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest'
 import { curveOf, layoutOf, placeLabels } from './layout.ts'
 
-const shape = (layers: number, heads: number) => ({ layers, heads, parallel: false, mlpReceives: true })
+const shape = (layers: number, heads: number, cross = false) => ({
+  layers,
+  heads,
+  parallel: false,
+  mlpReceives: true,
+  cross,
+  source: cross,
+})
 const ROOM = { width: 640, height: 420 }
 
 test('a small model stands in full: rows from below, ports inside their heads, nothing outside the room', () => {
@@ -62,4 +69,21 @@ test('numbers cover neither each other nor a node', () => {
   for (const [i, one] of spots.entries())
     for (const other of spots.slice(i + 1))
       expect(Math.abs(one.x - other.x) >= 40 || Math.abs(one.y - other.y) >= 14).toBe(true)
+})
+
+test('heads over the source stand above those over the own text, the source beside the embedding', () => {
+  const { nodes, rows } = layoutOf(shape(2, 4, true), { width: 640, height: 520 }, new Set())
+  expect(nodes.size).toBe(2 * 9 + 3)
+  const [own, cross] = [nodes.get('L0H1')!, nodes.get('L0H1.cross')!]
+  expect(cross.y + cross.height).toBeLessThan(own.y)
+  expect(cross.ports.map(({ name }) => name)).toEqual(['L0H1.cross.q', 'L0H1.cross.k', 'L0H1.cross.v'])
+  expect(nodes.get('L1H0')!.y + nodes.get('L1H0')!.height).toBeLessThan(cross.y)
+  const [embed, source] = [nodes.get('embed')!, nodes.get('source')!]
+  expect(source.y).toBe(embed.y)
+  expect(source.x).toBeGreaterThan(embed.x + embed.width)
+  expect(rows.map(({ name }) => name)).toEqual(['L0', 'L0 src', 'L1', 'L1 src'])
+  const layout = layoutOf(shape(2, 4, true), { width: 640, height: 520 }, new Set())
+  const curve = curveOf(layout, 'source', 'L1H2.cross.k')!
+  const port = nodes.get('L1H2.cross')!.ports[1]!
+  expect(curve.at(1).x).toBeCloseTo(port.x + port.width / 2)
 })

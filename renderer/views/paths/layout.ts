@@ -1,6 +1,6 @@
 /**
  * Where the parts of a circuit stand. In: the model's shape, the room, the layers that matter. Out: boxes of nodes and of
- * their ports, and curves between them, in pixels; the embedding at the bottom, the logits at the top. Pure.
+ * their ports, and curves between them, in pixels; the embedding (and the source) at the bottom, the logits at the top. Pure.
  */
 import type { Shape } from './circuit.ts'
 
@@ -26,8 +26,8 @@ export interface Layout {
   readonly width: number
   readonly height: number
   readonly nodes: ReadonlyMap<string, GraphNode>
-  /** Middle of each layer's row, for its name. */
-  readonly rows: readonly { readonly layer: number; readonly y: number }[]
+  /** Middle of each row, with its name: a layer's heads, and its heads over the source above them. */
+  readonly rows: readonly { readonly name: string; readonly y: number }[]
 }
 
 export interface Room {
@@ -36,6 +36,8 @@ export interface Room {
 }
 
 const GUTTER = 34
+/** Names of rows over the source are longer. */
+const WIDE_GUTTER = 46
 const NODE = { height: 38, most: 66, least: 15, port: 15 }
 const DOT = 12
 const END = 26
@@ -45,12 +47,22 @@ const PORTS_FROM = 40
 /** `open`: layers that are drawn in full where not all of them fit. */
 export function layoutOf(shape: Shape, room: Room, open: ReadonlySet<number>): Layout {
   const columns = shape.heads + 1
-  const pitch = Math.min(NODE.most + 12, Math.max(NODE.least + 3, (room.width - GUTTER) / columns))
-  const width = Math.max(room.width, GUTTER + pitch * columns)
-  const left = GUTTER + Math.max(0, (room.width - GUTTER - pitch * columns) / 2)
-  const fits = shape.layers * (NODE.height + 30) + 2 * (END + 30) <= room.height
+  const gutter = shape.cross ? WIDE_GUTTER : GUTTER
+  const pitch = Math.min(NODE.most + 12, Math.max(NODE.least + 3, (room.width - gutter) / columns))
+  const width = Math.max(room.width, gutter + pitch * columns)
+  const left = gutter + Math.max(0, (room.width - gutter - pitch * columns) / 2)
+  // From below: a block looks at its own text, then at the source, then its MLP reads.
+  const rowsIn = Array.from({ length: shape.layers }, (_, layer) =>
+    shape.cross
+      ? [
+          { layer, cross: false, last: false },
+          { layer, cross: true, last: true },
+        ]
+      : [{ layer, cross: false, last: true }],
+  ).flat()
+  const fits = rowsIn.length * (NODE.height + 30) + 2 * (END + 30) <= room.height
   const isOpen = (layer: number) => fits || open.has(layer)
-  const heights = Array.from({ length: shape.layers }, (_, layer) => (isOpen(layer) ? NODE.height : DOT))
+  const heights = rowsIn.map(({ layer }) => (isOpen(layer) ? NODE.height : DOT))
   const least: number[] = heights.map((height) => (height === DOT ? 5 : 30))
   const fixed = heights.reduce((sum, one) => sum + one, 0) + 2 * END + 8
   const gaps = least.reduce((sum, one) => sum + one, 30)
@@ -58,35 +70,37 @@ export function layoutOf(shape: Shape, room: Room, open: ReadonlySet<number>): L
   const height = Math.max(room.height, fixed + gaps * stretch)
 
   const nodes = new Map<string, GraphNode>()
-  const rows: { layer: number; y: number }[] = []
-  const middle = left + (pitch * columns) / 2
-  const end = (name: string, y: number, layer: number): GraphNode => {
-    const wide = Math.min(220, pitch * columns)
+  const rows: { name: string; y: number }[] = []
+  const inner = pitch * columns
+  const end = (name: string, y: number, layer: number, share = 0.5): GraphNode => {
+    const wide = Math.min(220, share === 0.5 ? inner : inner / 2 - 8)
     return {
       name,
       layer,
       head: null,
       small: false,
       ports: [],
-      x: middle - wide / 2,
+      x: left + inner * share - wide / 2,
       y,
       width: wide,
       height: END,
     }
   }
   let y = height - END - 4
-  nodes.set('embed', end('embed', y, -1))
-  heights.forEach((own, layer) => {
-    y -= own + least[layer]! * stretch
+  nodes.set('embed', end('embed', y, -1, shape.cross ? 0.25 : 0.5))
+  if (shape.cross) nodes.set('source', end('source', y, -1, 0.75))
+  rowsIn.forEach(({ layer, cross, last }, row) => {
+    const own = heights[row]!
+    y -= own + least[row]! * stretch
     const small = own === DOT
-    rows.push({ layer, y: y + own / 2 })
-    for (let column = 0; column < columns; column++) {
+    rows.push({ name: `L${layer}${cross ? ' src' : ''}`, y: y + own / 2 })
+    for (let column = 0; column < (last ? columns : shape.heads); column++) {
       const head = column < shape.heads ? column : null
-      const name = head === null ? `L${layer}.mlp` : `L${layer}H${head}`
+      const name = head === null ? `L${layer}.mlp` : `L${layer}H${head}${cross ? '.cross' : ''}`
       const wide = small ? Math.min(DOT, pitch - 3) : Math.min(NODE.most, pitch - 4)
       const x = left + pitch * column + (pitch - wide) / 2
       // An MLP reads what the heads of its block wrote: it stands a little above them.
-      const above = (least[layer + 1] ?? 30) * stretch
+      const above = (least[row + 1] ?? 30) * stretch
       const raised = head === null && !small && !shape.parallel ? Math.min(12, above / 3) : 0
       nodes.set(name, {
         name,

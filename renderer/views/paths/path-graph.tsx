@@ -71,9 +71,9 @@ export function PathGraph(props: Props) {
             )
           })}
         </svg>
-        {layout.rows.map(({ layer, y }) => (
-          <span key={layer} className="path-layer" style={{ top: y }}>
-            L{layer}
+        {layout.rows.map(({ name, y }) => (
+          <span key={name} className="path-layer" style={{ top: y }}>
+            {name}
           </span>
         ))}
         {[...layout.nodes.values()].map((node) => (
@@ -128,8 +128,8 @@ function Node({ node, shape, edges, effects, most, place, theme, inCircuit, onPl
   const strongest = known.sort((a, b) => Math.abs(b) - Math.abs(a))[0]
   const speaks = heard.length > 0
   const isPlace = nodeOf(place) === node.name
-  // The embedding hears nothing, so that there is nothing to look at.
-  const receives = node.name !== 'embed' && (!node.name.endsWith('.mlp') || shape.mlpReceives)
+  // The embedding and the source hear nothing, so that there is nothing to look at.
+  const receives = node.layer >= 0 && (!node.name.endsWith('.mlp') || shape.mlpReceives)
   const t = strongest === undefined || most === 0 ? null : strongest / most
   const says = isPlace
     ? `${describeEnd(node.name)}: what leads into it is looked at`
@@ -137,8 +137,15 @@ function Node({ node, shape, edges, effects, most, place, theme, inCircuit, onPl
       ? `${describeEnd(node.name)}${joined.length > 0 ? ': its edge is in the circuit; click takes it out' : `: click adds its edge into ${describeEnd(place)}`}${strongest === undefined ? '' : ` (${signedWeight(strongest)})`}`
       : receives
         ? `${describeEnd(node.name)}: click to look at what leads into it`
-        : `${describeEnd(node.name)} comes after ${describeEnd(place)}`
-  const name = node.head === null ? { embed: 'embedding', logits: 'logits' }[node.name] : `H${node.head}`
+        : node.name === 'source'
+          ? shape.source
+            ? 'source: keys and values of the heads over it hear it'
+            : 'source: it sends where the corrupt prompt has another source of the same length'
+          : `${describeEnd(node.name)} comes after ${describeEnd(place)}`
+  const name =
+    node.head === null
+      ? { embed: 'embedding', source: 'source', logits: 'logits' }[node.name]
+      : `H${node.head}`
   return (
     <>
       <button

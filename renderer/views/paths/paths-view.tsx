@@ -25,7 +25,7 @@ import { ContinueSweep } from '../sweeps/continue-sweep.tsx'
 import { MetricFields } from '../sweeps/metric-fields.tsx'
 import { failureOf, PairFields } from '../sweeps/pair-fields.tsx'
 import { SweepProblems } from '../sweeps/sweep-frame.tsx'
-import { usePair } from '../sweeps/use-pair.ts'
+import { type PairText, usePair } from '../sweeps/use-pair.ts'
 import {
   describeEnd,
   edgeName,
@@ -62,12 +62,13 @@ export function PathsView() {
 
 function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
   const theme = useTheme()
-  const shape = useMemo(() => shapeOf(model), [model])
   const [mlps, setMlps] = useTool<Mlps>('mlps', 'recompute')
   const [written, setWritten] = useTool<string>('edges', '')
   const [looked, setLooked] = useTool<string>('to', 'logits')
   const [measured, setMeasured] = useTool<string>('path', '')
   const pair = usePair(model, run)
+  const source = pair.source !== null && sends(pair.source)
+  const shape = useMemo(() => shapeOf(model, source), [model, source])
   const edges = useMemo(() => parseEdges(written, shape), [written, shape])
   const place = placeExists(looked, shape) ? looked : 'logits'
   const ids = measured.split('.').filter(Boolean).map(Number).filter(Number.isSafeInteger)
@@ -280,6 +281,11 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
       </div>
     </div>
   )
+}
+
+/** Whether the source tells the prompts apart, token by token. */
+function sends({ clean, corrupt, differing }: PairText): boolean {
+  return differing.length > 0 && clean.length === corrupt.length
 }
 
 /** Measurements whose effects are shown together; their numbers stand in the address. */

@@ -29,7 +29,7 @@ export function Ranking(props: Props) {
   const next = cells.find((cell) => cell.delta !== 0 && !there.has(edgeName(cell)))
   const node = nodeOf(place)
   const part = place.slice(node.length + 1)
-  const isHead = /H\d+$/.test(node)
+  const isHead = /H\d+(\.cross)?$/.test(node)
   return (
     <section className="strongest path-ranking" aria-label={`What leads into ${describeEnd(place)}`}>
       <h3 className="pane-title">
@@ -53,7 +53,7 @@ export function Ranking(props: Props) {
         <button
           type="button"
           className={cells.length === 0 ? 'button primary small' : 'button small'}
-          disabled={blocked !== null}
+          disabled={blocked !== null || total === 0}
           title={blocked ?? 'Measures the path from every sender to this place alone'}
           onClick={onExpand}
         >
@@ -69,7 +69,13 @@ export function Ranking(props: Props) {
           Add strongest
         </button>
       </p>
-      {cells.length === 0 && (
+      {total === 0 && (
+        <p className="muted small-text">
+          {describeEnd(place)} are made from the source alone: nothing sends to them unless the corrupt prompt
+          has another source of the same length.
+        </p>
+      )}
+      {cells.length === 0 && total > 0 && (
         <ol className="path-steps">
           <li>Write a corrupt prompt: as many tokens, one thing changed.</li>
           <li>Rank what leads into {describeEnd(place)}, and add the strongest.</li>

@@ -96,6 +96,7 @@ export function LensCard({ model, run, views, lens, edits, cell, since, kind, on
       <section aria-label="The cell">
         <h3 className="pane-title">
           {border === last ? 'end' : `before L${border}`} · {pos} <q>{text[pos]?.text}</q>
+          {model.spec.encoder && <span title="The encoder's own stream is not shown here.">decoder</span>}
           {cell.side === 'other' && <span>other prompt</span>}
         </h3>
         <ol className="prediction-list is-single">

@@ -136,6 +136,8 @@ function Lanes({ model, run }: { model: OpenedModel; run: RunDetail }) {
     causal,
   }
   const both = other.views.length > 0
+  // Where a decoder reads an encoder, the lanes are the decoder's, over one source.
+  const stack = model.spec.encoder ? <span>residual stream of the decoder</span> : null
   const tools =
     (what: string, tokens: 'this' | 'other', plain: boolean) =>
     (lens: LensReply, positions: readonly number[]): ReactNode => (
@@ -147,7 +149,7 @@ function Lanes({ model, run }: { model: OpenedModel; run: RunDetail }) {
             views: views[tokens],
             vocab: model.spec.d_vocab,
             colour,
-            title: `logit lens, ${what}`,
+            title: `logit lens${model.spec.encoder ? ' of the decoder' : ''}, ${what}`,
             answer: answer?.text ?? null,
             reproduce: plain
               ? { kind: 'lens', request: { ...asked, prompt: promptWith(run, ids[tokens]), positions } }
@@ -205,7 +207,11 @@ function Lanes({ model, run }: { model: OpenedModel; run: RunDetail }) {
         <input
           className="input other-input mono"
           aria-label="Other prompt"
-          placeholder="another prompt: then drag a cell of one table onto a cell of the other"
+          placeholder={
+            model.spec.encoder
+              ? "another text of the decoder, over the same source: then drag a cell of one table onto the other's"
+              : 'another prompt: then drag a cell of one table onto a cell of the other'
+          }
           spellCheck={false}
           value={other.text}
           onChange={(event) => other.setText(event.target.value)}
@@ -231,7 +237,7 @@ function Lanes({ model, run }: { model: OpenedModel; run: RunDetail }) {
             label={acting.length > 0 ? 'This prompt with the edits' : 'This prompt'}
             title={
               <>
-                This prompt{' '}
+                This prompt {stack}
                 {acting.length > 0 && <span>with {acting.length === 1 ? 'the edit' : 'the edits'}</span>}
               </>
             }
@@ -249,7 +255,7 @@ function Lanes({ model, run }: { model: OpenedModel; run: RunDetail }) {
             <LensGrid
               {...shared}
               label="The other prompt"
-              title="The other prompt"
+              title={<>The other prompt {stack}</>}
               views={views.other}
               source={source.other}
               selected={theirs}

@@ -22,10 +22,13 @@ export function useOther(model: OpenedModel, run: RunDetail): Other {
   const [text, setText] = useTool<string>('other', '')
   const asked = useDeferredValue(text)
   const words = model.tokenizer !== null
-  const bos = run.views[0]?.special ? 'yes' : 'no'
+  // Beside a source it is the decoder's own text, its start token first.
+  const how = run.source
+    ? ({ bos: 'auto', decoder: true } as const)
+    : { bos: run.views[0]?.special ? ('yes' as const) : ('no' as const) }
   const tokens = useQuery({
-    queryKey: ['tokenize', model.path, asked, bos, false],
-    queryFn: ({ signal }) => api.tokenize({ model: model.path, text: asked, bos }, signal),
+    queryKey: ['tokenize', model.path, asked, how],
+    queryFn: ({ signal }) => api.tokenize({ model: model.path, text: asked, ...how }, signal),
     enabled: words && asked !== '',
     placeholderData: keepPreviousData,
     retry: false,
