@@ -3,21 +3,21 @@
  * beyond, everything is drawn on one canvas, and only the selected and the hovered head are elements, so that thousands
  * cost no more than a few. Arrow keys walk, Enter opens the pattern, A ablates, P pins.
  */
-import { type KeyboardEvent, type PointerEvent, useState } from 'react'
+import { type KeyboardEvent, type PointerEvent, useState, useSyncExternalStore } from 'react'
 import type { HeadScores } from '../../../core/analysis/types.ts'
 import type { SpecSummary } from '../../../core/api/contract.ts'
 import type { Thumbnails } from '../../api/client.ts'
 import { fetchPattern } from '../../api/patterns.ts'
-import { toggleAblation } from '../../state/edit-history.ts'
-import { togglePin } from '../../state/pins.ts'
 import { scoreLabel } from '../../state/rank.ts'
 import { type HeadId, headName, sameHead } from '../../state/selection.ts'
 import { getSelection, select, useSelection } from '../../state/store.ts'
 import type { Theme } from '../../state/theme.ts'
 import { range } from '../../ui/range.ts'
 import { type Arrangement, headAt, neighbour } from './arrange.ts'
+import { type GridSide, SELECTED } from './grid-side.ts'
 import { HeadCanvas } from './head-canvas.tsx'
 import { Tile } from './head-tile.tsx'
+import { hoveredHead } from './hovered-head.ts'
 
 export const ROW_LABEL = 30
 export const COLUMN_LABEL = 26
@@ -25,7 +25,7 @@ export const COLUMN_LABEL = 26
 /** Above this many heads the tiles are pixels. */
 const FEW = 400
 
-interface Props {
+export interface GridProps {
   readonly spec: SpecSummary
   readonly arrangement: Arrangement
   readonly heads: readonly HeadScores[] | null
@@ -41,13 +41,18 @@ interface Props {
   /** Pixels from one tile to the next. */
   readonly pitch: number
   readonly theme: Theme
+  /** Whose heads they are; unasked: the selected run's. */
+  readonly side?: GridSide
+  /** Whether another grid stands beside it: the head under the pointer is then marked in both. */
+  readonly linked?: boolean
 }
 
-export function HeadGrid(props: Props) {
+export function HeadGrid(props: GridProps) {
   const { spec, arrangement, heads, thumbnails, score, tiles, matches, cares, pinned, noted, pitch, theme } =
     props
-  const selected = useSelection((s) => s.head)
-  const run = useSelection((s) => s.run)
+  const { side = SELECTED, linked = false } = props
+  const selected = useSelection(side.head)
+  const run = useSelection(side.run)
   const [hovered, setHovered] = useState<HeadId | null>(null)
   const layered = arrangement.order === 'layers'
   const left = layered ? ROW_LABEL : 0
@@ -57,18 +62,16 @@ export function HeadGrid(props: Props) {
   const of = (id: HeadId) => heads?.[id.layer * spec.n_heads + id.head]
 
   const walk = (event: KeyboardEvent) => {
-    const next = neighbour(arrangement, getSelection().head, event.key)
-    const { head } = getSelection()
+    const head = side.head(getSelection())
+    const next = neighbour(arrangement, head, event.key)
     if (next) {
-      select({ head: { layer: next.layer, head: next.head } })
+      side.pick({ layer: next.layer, head: next.head })
       const tile = event.currentTarget.querySelector<HTMLElement>(`[data-head="${headName(next)}"]`)
       if (many) tile?.scrollIntoView({ block: 'nearest' })
       else tile?.focus()
     } else if (event.ctrlKey || event.metaKey) return
     else if (event.key === 'Enter') select({ tab: 'pattern' })
-    else if (event.key.toLowerCase() === 'a' && head) toggleAblation(head)
-    else if (event.key.toLowerCase() === 'p' && head) togglePin(head)
-    else return
+    else if (!head || !side.letter(event.key.toLowerCase(), head)) return
     event.preventDefault()
   }
   const under = (event: PointerEvent) => {
@@ -89,6 +92,7 @@ export function HeadGrid(props: Props) {
     return (
       <Tile
         key={headName(id)}
+        side={side}
         layer={id.layer}
         head={id.head}
         of={scores}
@@ -114,24 +118,28 @@ export function HeadGrid(props: Props) {
     <div
       className="head-grid"
       role="grid"
-      aria-label={`Heads by ${layered ? 'layer' : arrangement.order}, coloured by ${scoreLabel(score)}`}
+      aria-label={`${side.name === 'held' ? 'Held heads' : 'Heads'} by ${layered ? 'layer' : arrangement.order}, coloured by ${scoreLabel(score)}`}
       {...(many ? { 'aria-rowcount': spec.n_layers, 'aria-colcount': spec.n_heads } : {})}
       style={{ width: left + arrangement.width, height: top + arrangement.height }}
       onKeyDown={walk}
       tabIndex={many ? 0 : -1}
-      {...(many && selected ? { 'aria-activedescendant': `head-${headName(selected)}` } : {})}
+      {...(many && selected ? { 'aria-activedescendant': `${side.prefix}-${headName(selected)}` } : {})}
       {...(many
         ? {
             onPointerMove: (event: PointerEvent) => {
               const id = under(event)
               if (sameHead(id, hovered)) return
               setHovered(id)
+              hoveredHead.set(id)
               if (id) near(id)
             },
-            onPointerLeave: () => setHovered(null),
+            onPointerLeave: () => {
+              setHovered(null)
+              hoveredHead.set(null)
+            },
             onClick: (event) => {
               const id = under(event as unknown as PointerEvent)
-              if (id) select({ head: id })
+              if (id) side.pick(id)
             },
             onDoubleClick: () => select({ tab: 'pattern' }),
           }
@@ -184,7 +192,23 @@ export function HeadGrid(props: Props) {
           </div>
         ))
       )}
+      {linked && <HoverMark arrangement={arrangement} left={left} top={top} pitch={pitch} />}
     </div>
+  )
+}
+
+/** A frame around the head that is under the pointer, in this grid or the one beside it. */
+function HoverMark(props: { arrangement: Arrangement; left: number; top: number; pitch: number }) {
+  const { arrangement, left, top, pitch } = props
+  const over = useSyncExternalStore(hoveredHead.subscribe, hoveredHead.get)
+  const place = over && arrangement.placed.find((p) => p.layer === over.layer && p.head === over.head)
+  if (!place) return null
+  const size = pitch - (pitch < 20 ? 1 : 3)
+  return (
+    <i
+      className="tile-hover"
+      style={{ left: left + place.x, top: top + place.y, width: size, height: size }}
+    />
   )
 }
 

@@ -8,8 +8,11 @@ import { headName } from '../../state/selection.ts'
 import { select } from '../../state/store.ts'
 import type { Theme } from '../../state/theme.ts'
 import { scoreText } from '../../ui/score-text.ts'
+import type { GridSide } from './grid-side.ts'
+import { hoveredHead } from './hovered-head.ts'
 
 interface Props {
+  readonly side: GridSide
   readonly layer: number
   readonly head: number
   readonly of: HeadScores | undefined
@@ -30,7 +33,7 @@ interface Props {
 }
 
 export const Tile = memo(function Tile(props: Props) {
-  const { layer, head, of, score, faded, plain, bare, pinned, note, selected, first } = props
+  const { side, layer, head, of, score, faded, plain, bare, pinned, note, selected, first } = props
   const { left, top, pitch, theme, run } = props
   const value = of?.scores[score]
   const size = pitch - (pitch < 20 ? 1 : 3)
@@ -54,7 +57,7 @@ export const Tile = memo(function Tile(props: Props) {
     <button
       type="button"
       role="gridcell"
-      id={`head-${name}`}
+      id={`${side.prefix}-${name}`}
       data-head={name}
       className={classes.filter(Boolean).join(' ')}
       style={{ left, top, width: size, height: size, ...colour }}
@@ -62,11 +65,13 @@ export const Tile = memo(function Tile(props: Props) {
       aria-selected={selected}
       aria-label={`${name} ${scoreLabel(score)} ${value ? formatScore(value) || 'undefined' : 'not computed'}${pinned ? ', pinned' : ''}${note ? ', has a note' : ''}`}
       title={`${name} · ${scoreLabel(score)} ${scoreText(value)}${pinned ? ' · pinned' : ''}${note ? `\nnote: ${note}` : ''}`}
-      onClick={() => select({ head: { layer, head } })}
+      onClick={() => side.pick({ layer, head })}
       onDoubleClick={() => select({ tab: 'pattern' })}
       onPointerEnter={() => {
+        hoveredHead.set({ layer, head })
         if (run !== null) void fetchPattern(run, layer, head).catch(() => undefined) // only to have it ready
       }}
+      onPointerLeave={() => hoveredHead.set(null)}
     >
       {pinned && pitch >= 16 && <span className="tile-pin" />}
       {note && pitch >= 16 && !bare && <span className="tile-note" />}

@@ -16,6 +16,13 @@ test('30 × 9 and 12 × 12 fit without scrolling at 1440 × 900', () => {
   expect(12 * at(12, 12).pitch + 26).toBeLessThanOrEqual(660)
 })
 
+test('two grids beside each other fit where one does', () => {
+  const spec = { n_layers: 2, n_heads: 8 }
+  const { pitch } = gridLayout(spec, { width: 950, height: 660 }, 30, 26, spec)
+  expect(2 * (30 + 8 * pitch) + 20).toBeLessThanOrEqual(950 - 226)
+  expect(pitch).toBeGreaterThan(28) // patterns can still be seen
+})
+
 test('tiles never shrink below what a pointer can hit', () => {
   expect(at(48, 48, 800, 400).pitch).toBe(11)
 })

@@ -2,6 +2,9 @@
 
 const RANKED = 226 // width of the ranked list
 const GAP = 16
+/** Between two grids, and above them. */
+export const BETWEEN = 20
+const CAPTION = 20
 const PADDING = 24 // of the body, both sides
 
 export interface GridLayout {
@@ -9,18 +12,32 @@ export interface GridLayout {
   readonly pitch: number
 }
 
-/** Wide, flat models get the pattern below the grid; the others beside it. Tiles are 11 to 84 pixels. */
+interface Heads {
+  readonly n_layers: number
+  readonly n_heads: number
+}
+
+/**
+ * Wide, flat models get the pattern below the grid; the others beside it. Tiles are 11 to 84 pixels, up to 132 in a very
+ * large window. With `second` two grids stand beside each other.
+ */
 export function gridLayout(
-  spec: { n_layers: number; n_heads: number },
+  spec: Heads,
   size: { width: number; height: number },
   rowLabel: number,
   columnLabel: number,
+  second: Heads | null = null,
 ): GridLayout {
-  const beside = spec.n_heads < spec.n_layers * 2
+  const heads = spec.n_heads + (second?.n_heads ?? 0)
+  const layers = Math.max(spec.n_layers, second?.n_layers ?? 0)
+  const labels = second ? 2 * rowLabel + BETWEEN : rowLabel
+  const above = second ? columnLabel + CAPTION : columnLabel
+  const beside = heads < layers * 2
   const width = size.width - PADDING - RANKED - GAP * (beside ? 2 : 1)
   const room = beside
-    ? { width: width * 0.46 - rowLabel, height: size.height - columnLabel - 8 }
-    : { width: width - rowLabel - 8, height: size.height * (size.height < 560 ? 0.3 : 0.36) - columnLabel }
-  const pitch = Math.floor(Math.min(room.width / spec.n_heads, room.height / spec.n_layers))
-  return { beside, pitch: Math.min(84, Math.max(11, pitch)) }
+    ? { width: width * (second ? 0.56 : 0.46) - labels, height: size.height - above - 8 }
+    : { width: width - labels - 8, height: size.height * (size.height < 560 ? 0.3 : 0.36) - above }
+  const pitch = Math.floor(Math.min(room.width / heads, room.height / layers))
+  const most = size.height > 1200 ? 132 : 84
+  return { beside, pitch: Math.min(most, Math.max(11, pitch)) }
 }

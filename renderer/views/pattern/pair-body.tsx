@@ -18,6 +18,7 @@ import type { Side } from './use-pair.ts'
 import { type ChangeView, viewOf } from './use-view.ts'
 
 const BARE = 6 // pixels beside a picture without query labels
+const GAP = 12 // pixels between pictures
 const LABELS = 88 // pixels for the tokens of small pictures
 const ROW = 19 // pixels of a line of the lists
 const AROUND = 52 // pixels above and below these lines
@@ -55,12 +56,13 @@ export function PairBody(props: Props) {
         ]
       : []),
   ]
+  const gutters = figures.reduce((sum, { shown, named }) => sum + gutterOf(shown.tokens, named) + GAP, 0)
   const unitName = unit.label === 'weight' ? '' : unit.label
   const scale = { theme: display.theme, log: display.log, unit }
   return (
     <div
       className={`pattern-body is-both is-${form}`}
-      style={{ '--figures': figures.length } as CSSProperties}
+      style={{ '--figures': figures.length, '--gutters': `${gutters}px` } as CSSProperties}
     >
       <div className="pattern-figures">
         {figures.map(({ shown, side, label, named }, i) => {
@@ -69,7 +71,7 @@ export function PairBody(props: Props) {
             <figure
               key={i === 2 ? 'difference' : i}
               className="pattern-figure"
-              style={{ flexBasis: named ? gutter(shown.tokens, LABELS) - BARE : 0 }}
+              style={{ flexBasis: gutterOf(shown.tokens, named) }}
             >
               <figcaption className="clip" title={label}>
                 {label}
@@ -111,6 +113,11 @@ export function PairBody(props: Props) {
       </div>
     </div>
   )
+}
+
+/** What a picture has beyond the others for the names of its queries. */
+function gutterOf(tokens: readonly TokenView[], named: boolean): number {
+  return named ? gutter(tokens, LABELS) - BARE : 0
 }
 
 function sameTokens(a: readonly TokenView[], b: readonly TokenView[]): boolean {

@@ -82,6 +82,7 @@ export function PatternPanel({ compact = false }: { compact?: boolean }) {
         <h3 className="pane-title">{shown}</h3>
         <What definition={drawn.unit.definition} compact={compact} />
         {pair && <CompareChoice pair={pair} compact={compact} compare={compare} />}
+        <HoldButtons compact={compact} run={runId} />
         <div className="pattern-tools">
           {!compact && (
             <Segmented
@@ -119,7 +120,6 @@ export function PatternPanel({ compact = false }: { compact?: boolean }) {
               onChange={(next) => select({ bos: next })}
             />
           </span>
-          <HoldButtons compact={compact} run={runId} />
           {!compact && <EditMenu />}
           {drawn.side && (
             <ExportMenu

@@ -5,11 +5,14 @@
 import type { RunDetail } from '../../../core/api/contract.ts'
 import { type HeadId, headName } from '../../state/selection.ts'
 
-export interface Named {
+export interface NamedRun {
   readonly run: Pick<RunDetail, 'id' | 'text' | 'views' | 'edits'>
-  readonly head: HeadId
   /** What its checkpoint is called. */
   readonly model: string
+}
+
+export interface Named extends NamedRun {
+  readonly head: HeadId
 }
 
 const BEFORE = 14 // characters of a text that are kept before the first difference
@@ -17,15 +20,21 @@ const LONG = 44
 
 /** Names of both, in order. */
 export function sideNames(a: Named, b: Named): [string, string] {
-  if (a.run.id === b.run.id) return [headName(a.head), headName(b.head)]
+  const [runA, runB] = runNames(a, b)
+  const name = ({ head }: Named, run: string) => [headName(head), run].filter(Boolean).join(' · ')
+  return [name(a, runA), name(b, runB)]
+}
+
+/** The same without heads; empty for one and the same run. */
+export function runNames(a: NamedRun, b: NamedRun): [string, string] {
+  if (a.run.id === b.run.id) return ['', '']
   const [textA, textB] = [textOf(a), textOf(b)]
   const model = a.model !== b.model
   const text = textA !== textB
   const edits = a.run.edits !== b.run.edits
   const cut = text ? cutBefore(textA, textB) : 0
-  const name = (side: Named, whole: string) =>
+  const name = (side: NamedRun, whole: string) =>
     [
-      headName(side.head),
       ...(model ? [side.model] : []),
       ...(text ? [`“${excerpt(whole, cut)}”`] : []),
       ...(edits ? [side.run.edits === 0 ? 'no edits' : `${side.run.edits} edited`] : []),
@@ -34,7 +43,7 @@ export function sideNames(a: Named, b: Named): [string, string] {
   return [name(a, textA), name(b, textB)]
 }
 
-function textOf({ run }: Named): string {
+function textOf({ run }: NamedRun): string {
   return run.text ?? run.views.map((view) => view.text).join(' ')
 }
 
