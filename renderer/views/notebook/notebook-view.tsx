@@ -3,7 +3,7 @@
  * reorder and write in; the whole as one HTML file. Figures are shown as pictures: nothing inside one can act on the page.
  */
 import { useMutation } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useLayoutEffect, useRef, useState } from 'react'
 import type { FigureReply, NotebookReply } from '../../../core/api/contract.ts'
 import { get } from '../../api/client.ts'
 import {
@@ -17,7 +17,7 @@ import {
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { saveFile } from '../../ui/save-file.ts'
 import { size } from '../../ui/sizes.ts'
-import { PinnedCard } from './pinned-card.tsx'
+import { type CardAction, PinnedCard } from './pinned-card.tsx'
 import '../../ui/notebook.css'
 
 export function NotebookView() {
@@ -31,9 +31,25 @@ function Notebook({ figures }: { figures: NotebookReply }) {
   const [removed, setRemoved] = useState<{ readonly figure: FigureReply; readonly at: number } | null>(null)
   const change = useMutation({ mutationFn: (work: () => Promise<unknown>) => work() })
   const ids = figures.map(({ id }) => id)
+  const list = useRef<HTMLOListElement>(null)
+  const focusNext = useRef<{ id: number; action: CardAction; before: NotebookReply } | null>(null)
 
-  const move = (from: number, to: number) => {
+  // A card that changes its place leaves the document for a moment, and the focus with it: it is given back.
+  useLayoutEffect(() => {
+    const next = focusNext.current
+    if (!next || next.before === figures) return // not moved yet
+    const card = list.current?.querySelector(`[data-figure="${next.id}"]`)
+    if (!card) return
+    focusNext.current = null
+    const button = (action: CardAction) =>
+      card.querySelector<HTMLButtonElement>(`[data-action=${action}]:enabled`)
+    // At an end of the list the same button is off: its counterpart is next to it.
+    ;(button(next.action) ?? button(next.action === 'up' ? 'down' : 'up'))?.focus()
+  })
+
+  const move = (from: number, to: number, action: CardAction | null) => {
     if (to < 0 || to >= ids.length) return
+    if (action) focusNext.current = { id: ids[from]!, action, before: figures }
     const next = ids.filter((_, i) => i !== from)
     next.splice(to, 0, ids[from]!)
     change.mutate(() => orderFigures(next))
@@ -49,6 +65,7 @@ function Notebook({ figures }: { figures: NotebookReply }) {
       const { figure, at } = removed!
       const { id: _, created: _c, bytes: _b, ...input } = figure
       const id = await pinFigure(input)
+      focusNext.current = { id, action: 'remove', before: figures }
       await orderFigures([...ids.slice(0, at), id, ...ids.slice(at)])
       setRemoved(null)
     })
@@ -68,7 +85,7 @@ function Notebook({ figures }: { figures: NotebookReply }) {
         {removed && (
           <span className="notebook-removed" role="status">
             Removed “<span className="clip">{removed.figure.title}</span>”
-            <button type="button" className="link" onClick={bringBack}>
+            <button key={removed.figure.id} ref={focusIt} type="button" className="link" onClick={bringBack}>
               Bring it back
             </button>
           </span>
@@ -97,15 +114,15 @@ function Notebook({ figures }: { figures: NotebookReply }) {
           </p>
         </Empty>
       ) : (
-        <ol className="notebook-list" aria-label="Pinned figures">
+        <ol ref={list} className="notebook-list" aria-label="Pinned figures">
           {figures.map((figure, i) => (
             <PinnedCard
               key={figure.id}
               figure={figure}
               first={i === 0}
               last={i === figures.length - 1}
-              onMove={(by) => move(i, i + by)}
-              onDrop={(id) => move(ids.indexOf(id), i)}
+              onMove={(by) => move(i, i + by, by < 0 ? 'up' : 'down')}
+              onDrop={(id) => move(ids.indexOf(id), i, null)}
               onRemove={() => remove(figure.id, i)}
               onNote={(text) => noteFigure(figure.id, text)}
             />
@@ -114,4 +131,9 @@ function Notebook({ figures }: { figures: NotebookReply }) {
       )}
     </div>
   )
+}
+
+/** The button that was pressed is gone with its card: the one that takes it back follows. */
+function focusIt(element: HTMLElement | null): void {
+  element?.focus()
 }

@@ -20,6 +20,9 @@ interface Props {
   readonly onNote: (text: string) => Promise<void>
 }
 
+/** Buttons of a card that change the list, as `data-action`. */
+export type CardAction = 'up' | 'down' | 'remove'
+
 const DRAGGED = 'application/x-headscope-figure'
 
 export function PinnedCard({ figure, first, last, onMove, onDrop, onRemove, onNote }: Props) {
@@ -38,6 +41,7 @@ export function PinnedCard({ figure, first, last, onMove, onDrop, onRemove, onNo
     <li
       className={over ? 'pinned is-over' : 'pinned'}
       aria-label={title}
+      data-figure={id}
       onDragOver={(event) => {
         if (!ours(event)) return
         event.preventDefault()
@@ -74,6 +78,7 @@ export function PinnedCard({ figure, first, last, onMove, onDrop, onRemove, onNo
           type="button"
           className="button small"
           aria-label={`Move ${title} up`}
+          data-action="up"
           disabled={first}
           onClick={() => onMove(-1)}
         >
@@ -83,6 +88,7 @@ export function PinnedCard({ figure, first, last, onMove, onDrop, onRemove, onNo
           type="button"
           className="button small"
           aria-label={`Move ${title} down`}
+          data-action="down"
           disabled={last}
           onClick={() => onMove(1)}
         >
@@ -103,6 +109,7 @@ export function PinnedCard({ figure, first, last, onMove, onDrop, onRemove, onNo
           type="button"
           className="button small is-danger"
           aria-label={`Remove ${title}`}
+          data-action="remove"
           onClick={onRemove}
         >
           Remove
