@@ -54,14 +54,15 @@ export function movedEdit(stack: readonly ActiveEdit[], index: number, step: num
   return out
 }
 
-/** `zero L1H3`, `cut L1H7 36→7`, `× 0.5 L0 resid_pre at 5`. */
+/** `zero L1H3`, `cut L1H7 36→7`, `× 0.5 L0 resid_pre at 5`; of heads over a source `zero L1H3 cross`. */
 export function describeEdit(edit: Edit): string {
-  const block = /^blocks\.(\d+)\.(?:attn\.)?hook_(.+)$/.exec(edit.hook)
+  const block = /^(?:decoder\.)?blocks\.(\d+)\.(?:attn\.|(cross)_attn\.)?hook_(.+)$/.exec(edit.hook)
   const layer = block ? Number(block[1]) : null
-  const every = /^blocks\.\*\.(?:attn\.)?hook_(.+)$/.exec(edit.hook)
+  const every = /^(?:decoder\.)?blocks\.\*\.(?:attn\.|(cross)_attn\.)?hook_(.+)$/.exec(edit.hook)
   const { head, kv_head: kv } = edit
-  const local = (block?.[2] ?? every?.[1] ?? '').replace(/^attn_scores$/, '')
-  const part = local === '' || (local === 'z' && typeof head === 'number') ? '' : ` ${local}`
+  const local = (block?.[3] ?? every?.[2] ?? '').replace(/^attn_scores$/, '')
+  const over = (block?.[2] ?? every?.[1]) ? ' cross' : ''
+  const part = `${over}${local === '' || (local === 'z' && typeof head === 'number') ? '' : ` ${local}`}`
   const of = layer === null ? 'every layer' : `L${layer}`
   const where =
     layer === null && !every

@@ -1,6 +1,7 @@
 /** The heatmap of a patching sweep, live or stored, with its strongest cells and one cell as a run of its own. */
 import { useCallback, useMemo } from 'react'
 import type { OpenedModel, PromptInput } from '../../../core/api/contract.ts'
+import type { TokenView } from '../../../core/checkpoint/types.ts'
 import type { PatchCell } from '../../../core/intervene/types.ts'
 import { useRun } from '../../api/queries.ts'
 import { effectBody } from '../../charts/effect-figure.ts'
@@ -24,10 +25,16 @@ import { type ShownSweep, useSweep } from '../sweeps/use-sweep.ts'
 import { patchEdit } from './patch-edit.ts'
 import { sourceFacts, useSourceIds } from './source-of.ts'
 
-export function PatchResult({ model }: { model: OpenedModel }) {
+interface Props {
+  readonly model: OpenedModel
+  /** Tokens that the metric may name beside those of the prompts. */
+  readonly likely: readonly TokenView[]
+}
+
+export function PatchResult({ model, likely }: Props) {
   const [chosen] = useTool<string>('patch', '')
   const sweep = useSweep('patch', chosen)
-  if (sweep) return <Result model={model} sweep={sweep} />
+  if (sweep) return <Result model={model} likely={likely} sweep={sweep} />
   return (
     <Empty title="Nothing patched yet">
       <p>
@@ -38,7 +45,7 @@ export function PatchResult({ model }: { model: OpenedModel }) {
   )
 }
 
-function Result({ model, sweep }: { model: OpenedModel; sweep: ShownSweep<'patch'> }) {
+function Result({ model, likely, sweep }: Props & { sweep: ShownSweep<'patch'> }) {
   const run = useRun().data
   const { request, cells, prompts, planned, result: ends } = sweep
   const [measure, setMeasure] = useTool<'normalised' | 'raw'>('measure', 'normalised')
@@ -79,7 +86,7 @@ function Result({ model, sweep }: { model: OpenedModel; sweep: ShownSweep<'patch
   const selected = pickedCell(place)
   const metric = metricText(
     request.metric,
-    tokenNames([...prompts.flat(), ...(run?.predictions.flatMap((p) => p.topTokens) ?? [])]),
+    tokenNames([...prompts.flat(), ...likely, ...(run?.predictions.flatMap((p) => p.topTokens) ?? [])]),
   )
   const tokens = prompts[request.direction === 'noise' ? 0 : 1]
   const label = (column: number) => (by === 'layer,head' ? 'H' : (tokens?.[column]?.text ?? ''))

@@ -177,7 +177,7 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
         </button>
       </div>
       <div className="patch-results">
-        <PatchResult model={model} />
+        <PatchResult model={model} likely={pair.likely} />
         <EstimateResult model={model} />
       </div>
     </div>
