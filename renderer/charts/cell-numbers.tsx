@@ -9,8 +9,10 @@ import { rampPosition, signedInk, weightInk } from './color.ts'
 import type { View } from './labels.ts'
 import type { Reading } from './reading.ts'
 
-/** Pixels of a cell from which numbers are printed. */
-export const NUMBERS_FROM = 30
+/** Whether cells of so many pixels have room for their numbers: a sign wants some more. */
+export function holdsNumbers(cell: number, signed: boolean): boolean {
+  return cell >= (signed ? 40 : 32)
+}
 
 interface Props {
   readonly reading: Reading

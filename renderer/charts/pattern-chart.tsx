@@ -7,7 +7,7 @@ import type { TokenView } from '../../core/checkpoint/types.ts'
 import type { Pattern } from '../api/pattern.ts'
 import { select, setHover, toggleAlso, toggleCell, useSelection } from '../state/store.ts'
 import { useSize } from '../ui/use-size.ts'
-import { CellNumbers, NUMBERS_FROM } from './cell-numbers.tsx'
+import { CellNumbers, holdsNumbers } from './cell-numbers.tsx'
 import { bringInto, clampView, FIT, gutter, type View, zoomAt } from './labels.ts'
 import { Minimap } from './minimap.tsx'
 import { AxisLabels, Crosshair } from './pattern-axes.tsx'
@@ -193,7 +193,7 @@ export function PatternChart(props: Props) {
               left={-view.x * cell}
               top={-view.y * cell}
             />
-            {reading && cell >= NUMBERS_FROM && (
+            {reading && holdsNumbers(cell, reading.signed) && (
               <CellNumbers
                 reading={reading}
                 theme={display.theme}

@@ -34,10 +34,12 @@ export function frameActions(around: Around): Action[] {
       if (error.code !== 'cancelled') openProblem.set(error.message)
     })
   const head = selection.head
-  const out: Action[] = views.map((view) => ({
+  const out: Action[] = views.map((view, i) => ({
     id: `view.${view.id}`,
     group: 'View',
     title: `Open ${view.label}`,
+    note: view.says,
+    ...(i < 9 ? { keys: String(i + 1) } : {}),
     run: () => select({ tab: view.id }),
   }))
   const put = (group: string, title: string, go: () => void, extra: Partial<Action> = {}) =>

@@ -10,7 +10,7 @@ import { getSelection, select, useSelection } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { Examples } from '../examples/examples.tsx'
-import { VIEWS } from '../index.ts'
+import { VIEWS, viewsOf } from '../index.ts'
 import { Inspector } from '../inspector/inspector.tsx'
 import { Library } from '../library/library.tsx'
 import { TokenStrip } from '../tokens/token-strip.tsx'
@@ -109,7 +109,8 @@ function Centre() {
       </Empty>
     )
   const known = VIEWS.find((v) => v.id === tab) ?? VIEWS[0]!
-  const shown = VIEWS.filter((v) => v === known || !v.needs || (opened && v.needs(opened)))
+  const own = viewsOf(opened)
+  const shown = VIEWS.filter((v) => v === known || own.includes(v))
   return (
     <Tabs.Root className="tabs" value={known.id} onValueChange={(next: string) => select({ tab: next })}>
       <TabRow views={shown} open={known.id} />

@@ -5,7 +5,7 @@ import { useLibrary, useModel, useRun, useScan } from '../../api/queries.ts'
 import { type Action, findActions, viewActions } from '../../state/actions.ts'
 import { paletteOpen } from '../../state/desktop.ts'
 import { useSelection } from '../../state/store.ts'
-import { VIEWS } from '../index.ts'
+import { viewsOf } from '../index.ts'
 import { frameActions, headActions } from './frame-actions.ts'
 
 const SHOWN = 80
@@ -36,7 +36,7 @@ function Commands({ onDone }: { onDone(): void }) {
   const asked = useDeferredValue(typed)
   const all = [
     ...ofViews.values(),
-    frameActions({ views: VIEWS, selection, library, model, run, scan }),
+    frameActions({ views: viewsOf(model), selection, library, model, run, scan }),
   ].flat()
   const found = [...headActions(model, asked), ...findActions(all, asked)].slice(0, SHOWN)
   const chosen = Math.min(at, found.length - 1)

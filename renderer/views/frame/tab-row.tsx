@@ -1,12 +1,12 @@
 /**
  * The tabs of the views, always one row. Where they do not fit, the row scrolls: its cut edge fades, the wheel moves it,
- * the open tab comes into view, and a menu beside it lists all views.
+ * the open tab comes into view. A menu beside it lists all views with what they answer, in groups.
  */
 import { Menu } from '@base-ui/react/menu'
 import { Tabs } from '@base-ui/react/tabs'
 import { useCallback } from 'react'
 import { select } from '../../state/store.ts'
-import type { ViewTab } from '../index.ts'
+import { GROUPS, type ViewTab } from '../index.ts'
 
 export function TabRow({ views, open }: { views: readonly ViewTab[]; open: string }) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: another open tab has to come into view
@@ -14,8 +14,13 @@ export function TabRow({ views, open }: { views: readonly ViewTab[]; open: strin
   return (
     <div className="tab-row">
       <Tabs.List className="tab-list" aria-label="Views" ref={follow}>
-        {views.map((v) => (
-          <Tabs.Tab key={v.id} value={v.id} className="tab">
+        {views.map((v, i) => (
+          <Tabs.Tab
+            key={v.id}
+            value={v.id}
+            className={i > 0 && views[i - 1]!.group !== v.group ? 'tab begins-group' : 'tab'}
+            title={v.says}
+          >
             {v.label}
           </Tabs.Tab>
         ))}
@@ -26,12 +31,26 @@ export function TabRow({ views, open }: { views: readonly ViewTab[]; open: strin
         </Menu.Trigger>
         <Menu.Portal>
           <Menu.Positioner sideOffset={4} align="end" className="choice-positioner">
-            <Menu.Popup className="choice-popup">
-              {views.map((v, i) => (
-                <Menu.Item key={v.id} className="choice-item" onClick={() => select({ tab: v.id })}>
-                  {v.id === open ? <b>{v.label}</b> : v.label}
-                  {i < 9 && <kbd>{i + 1}</kbd>}
-                </Menu.Item>
+            <Menu.Popup className="choice-popup view-menu">
+              {GROUPS.map((group) => (
+                <Menu.Group key={group.id} className="view-group">
+                  <Menu.GroupLabel className="view-group-name">{group.label}</Menu.GroupLabel>
+                  {views.map((v, i) =>
+                    v.group === group.id ? (
+                      <Menu.Item
+                        key={v.id}
+                        className="choice-item"
+                        label={v.label}
+                        aria-label={v.label}
+                        onClick={() => select({ tab: v.id })}
+                      >
+                        <span className={v.id === open ? 'view-name is-open' : 'view-name'}>{v.label}</span>
+                        <span className="muted small-text">{v.says}</span>
+                        {i < 9 && <kbd>{i + 1}</kbd>}
+                      </Menu.Item>
+                    ) : null,
+                  )}
+                </Menu.Group>
               ))}
             </Menu.Popup>
           </Menu.Positioner>
