@@ -117,6 +117,7 @@ export interface SeriesRequest {
   readonly length?: number
   readonly batch?: number
   readonly seed?: number
+  readonly bos?: boolean
   readonly threshold?: number
 }
 export type SeriesReply = Series & Kept

@@ -40,13 +40,15 @@ export function analysisCommand(asked: AnalysisRequest, { members = [] }: Folder
       return withFile({ name: 'spans', words }, given.file)
     }
     case 'series': {
-      const { scores, length, batch, seed } = asked.request
+      const { scores, length, batch, seed, bos, threshold } = asked.request
       const words = [
         ...members.map(({ path }) => path),
         ...option('scores', scores?.join(',')),
         ...option('length', length),
         ...option('batch', batch),
         ...option('seed', seed),
+        ...option('bos', bos === undefined ? undefined : bos ? 'yes' : 'no'),
+        ...option('threshold', threshold),
       ]
       return { name: 'scan', words }
     }

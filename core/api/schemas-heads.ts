@@ -71,6 +71,7 @@ export const seriesBody = z.strictObject({
   length: z.int().min(2).max(100_000).optional(),
   batch: z.int().min(1).max(10_000).optional(),
   seed: seed.optional(),
+  bos: z.boolean().optional(),
   threshold: z.number().optional(),
 })
 export const differenceBody = z.strictObject({ a: model, b: model, prompt, ...headPlace })

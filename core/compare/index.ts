@@ -7,10 +7,13 @@ export { type PatternDifference, patternDifference } from './patterns.ts'
 export { type ReportInput, reportHtml } from './report.ts'
 export {
   type BrokenMember,
+  leftOut,
   type Series,
   type SeriesOptions,
   type SeriesStep,
   scanSeries,
+  seriesOf,
+  seriesStep,
 } from './series.ts'
 export type * from './types.ts'
 export { compareVocabularies } from './vocabulary.ts'

@@ -55,7 +55,7 @@ export async function scanSeries(
   const members = typeof series === 'string' ? listMembers(series) : series
   if (members.length === 0)
     throw new HeadscopeError('not-found', `${String(series)} holds no checkpoints, so it is no series.`)
-  const { threshold = 0.5, openMember = (path: string) => openModel(path, options.open ?? {}) } = options
+  const { threshold, openMember = (path: string) => openModel(path, options.open ?? {}) } = options
   const steps: SeriesStep[] = []
   const broken: BrokenMember[] = []
   const warnings = new Set<string>()
@@ -80,8 +80,7 @@ export async function scanSeries(
             onProgress: ({ done, total }) => report(done / total),
           }))
         first ??= result
-        const { heads, loss } = result
-        const step = { ...member, step: numberOf(member.at, i), contentHash, heads, loss }
+        const step = seriesStep(member, i, contentHash, result)
         steps.push(step)
         for (const warning of result.warnings) warnings.add(`${member.at}: ${warning}`)
         await options.onStep?.(step, model, result)
@@ -90,27 +89,59 @@ export async function scanSeries(
       }
     } catch (error) {
       if (isCancelled(error)) throw error
-      if (!(error instanceof HeadscopeError)) throw error
+      // A full or foreign workspace is no fault of the member, and the next one would meet it again.
+      if (!(error instanceof HeadscopeError) || error.code === 'no-space' || error.code === 'bad-store')
+        throw error
       broken.push({ ...member, error: sentence(error) })
-      warnings.add(`${member.at} is left out: ${error.message}`)
     }
     report(1)
   }
-  if (steps.length === 0)
+  return seriesOf(steps, broken, first, {
+    ...(threshold === undefined ? {} : { threshold }),
+    warnings: [...warnings],
+  })
+}
+
+/** A member that was scanned, as a step; `index` is its number where its name has none. */
+export function seriesStep(
+  member: SeriesMember,
+  index: number,
+  contentHash: string,
+  { heads, loss }: ScanResult,
+): SeriesStep {
+  return { at: member.at, path: member.path, step: numberOf(member.at, index), contentHash, heads, loss }
+}
+
+/**
+ * Scanned members, in order, as a series: onsets and the fall of the loss. `first` is any of their scans. Throws
+ * `bad-checkpoint`, with what the last broken member says, when there is no step.
+ */
+export function seriesOf(
+  steps: readonly SeriesStep[],
+  broken: readonly BrokenMember[],
+  first: Pick<ScanResult, 'definitions' | 'settings'> | null,
+  { threshold = 0.5, warnings = [] }: { threshold?: number; warnings?: readonly string[] } = {},
+): Series {
+  if (!first || steps.length === 0)
     throw new HeadscopeError(
       'bad-checkpoint',
-      `No member of this series can be scanned; the last one says: ${broken.at(-1)!.error}`,
+      `No member of this series can be scanned; the last one says: ${broken.at(-1)?.error ?? 'nothing'}`,
     )
-  const names = first!.settings.scores
+  const { definitions, settings } = first
   return {
-    definitions: first!.definitions,
-    settings: first!.settings,
+    definitions,
+    settings,
     steps,
     broken,
-    onsets: names.map((score) => onsetOf(steps, score, threshold)),
+    onsets: settings.scores.map((score) => onsetOf(steps, score, threshold)),
     lossDrop: lossDropOf(steps),
-    warnings: [...warnings],
+    warnings: [...warnings, ...broken.map(leftOut)],
   }
+}
+
+/** The warning about a member that is broken. */
+export function leftOut({ at, error }: BrokenMember): string {
+  return `${at} is left out: ${error}`
 }
 
 // --- Internal helpers ---

@@ -1,8 +1,9 @@
 /** scan with all scores, spans and compare as scripts use them: the real launcher, one document, the right exit code. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openStore } from '../../core/index.ts'
 import { type CommandLine, commandLine, ROOT } from '../support/command-line.ts'
 
 let folder: string
@@ -51,6 +52,42 @@ describe('scan --scores all', () => {
     const { code, stderr } = await headscope('scan', CONSTRUCTED, '--scores', 'inductoin', '--no-store')
     expect(code).toBe(1)
     expect(stderr).toMatch(/no score "inductoin"; the scores are induction, previous_token/)
+  })
+})
+
+describe('scan of a series', () => {
+  it('keeps the series as the app does, and goes on without a broken member', async () => {
+    const series = join(folder, 'series')
+    const from = join(ROOT, 'models', 'induction-2l', 'checkpoints')
+    for (const step of ['step896', 'step960', 'step1280'])
+      cpSync(join(from, step), join(series, step), { recursive: true })
+    truncateSync(join(series, 'step960', 'model.safetensors'), 20_000)
+    const store = join(folder, 'series.db')
+    const args = ['scan', series, '--scores', 'induction', '--length', '16', '--batch', '5', '--store', store]
+    const { code, stdout } = await headscope(...args, '--json')
+    expect(code).toBe(0)
+    const found = JSON.parse(stdout)
+    expect(found.models.map(({ at }: { at: string }) => at)).toEqual(['step896', 'step1280'])
+    expect(found.onsets).toMatchObject([{ score: 'induction', at: 'step1280', after: 'step896' }])
+    expect(found.loss_drop).toMatchObject({ from: 'step896', to: 'step1280' })
+    expect(found.broken).toMatchObject([{ at: 'step960', error: expect.stringContaining('cut short') }])
+    expect(found.warnings).toEqual([expect.stringContaining('step960 is left out')])
+    const kept = openStore(store, { readonly: true })
+    expect(kept.experiment(found.experiment)).toMatchObject({
+      kind: 'series',
+      name: 'series of 2 steps',
+      plan: { request: { model: series, scores: ['induction'], length: 16, batch: 5 } },
+    })
+    kept.close()
+    const table = join(folder, 'series.csv')
+    await json('export', `experiment:${found.experiment}`, '--store', store, '--out', table)
+    expect(readFileSync(table, 'utf8')).toContain('step1280')
+  })
+
+  it('of no series knows no threshold', async () => {
+    const { code, stderr } = await headscope('scan', CONSTRUCTED, '--threshold', '0.4', '--no-store')
+    expect(code).toBe(2)
+    expect(stderr).toContain('--threshold is of a series')
   })
 })
 

@@ -3,16 +3,16 @@ import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { ScanOptions } from '../../analysis/scan.ts'
 import type { ScanResult } from '../../analysis/types.ts'
-import { HeadscopeError, sentence } from '../../errors.ts'
-import { command, Interrupted } from '../command.ts'
-import type { Chosen } from '../models.ts'
+import type { SeriesRequest } from '../../api/contract-heads.ts'
+import type { BrokenMember, Series } from '../../compare/series.ts'
+import { HeadscopeError, isCancelled, sentence } from '../../errors.ts'
+import { command, Interrupted, UsageError } from '../command.ts'
 import { ENGINE_OPTIONS, MODEL_OPTIONS, PROMPT_OPTIONS, STORE_OPTIONS } from '../options.ts'
 import { encodePrompts, givenPrompts } from '../prompts.ts'
+import type { ScannedMember } from '../scan-series.ts'
 
-interface Scanned {
-  readonly chosen: Chosen
+interface Scanned extends ScannedMember {
   readonly model: object
-  readonly result: ScanResult
   readonly warnings: readonly string[]
 }
 
@@ -21,7 +21,7 @@ export const scan = command({
   usage: 'MODEL… [options]',
   summary: 'Scores of every head: induction, previous token, duplicate token, sink; with --scores all twenty',
   detail:
-    'Each score is a mean over sequences of random tokens with a 95 % bootstrap interval; scores of weights have none. Several models, or a series, give one scan each. Prompts are read by prefix_matching and icl only.',
+    'Each score is a mean over sequences of random tokens with a 95 % bootstrap interval; scores of weights have none. Several models, or a series, give one scan each; a series also says when heads appear, and a member that cannot be read is named while the rest goes on. Prompts are read by prefix_matching and icl only.',
   examples: [
     'headscope scan induction-2l',
     'headscope scan induction-2l/checkpoints --scores induction --no-store',
@@ -46,6 +46,11 @@ export const scan = command({
       value: 'F.json',
       help: 'exactly these sequences: an array of [bos?, r…, r…]',
     },
+    threshold: {
+      type: 'number',
+      value: 'T',
+      help: 'of a series: the score at which a head has appeared (default 0.5)',
+    },
     text: PROMPT_OPTIONS.text,
     prompts: PROMPT_OPTIONS.prompts,
     ...STORE_OPTIONS,
@@ -57,26 +62,46 @@ export const scan = command({
     const settings = settingsOf(values)
     const anyText = values.text.length > 0 || values.prompts !== undefined
     const given = anyText ? givenPrompts({ ...values, ids: [] }, 'scan') : []
-    const [{ chooseModels, titleOf }, { openChosen }, { modelFacts, headline }, { openWrites }, report] =
-      await Promise.all([
-        import('../models.ts'),
-        import('../runtime.ts'),
-        import('../model-facts.ts'),
-        import('../store.ts'),
-        import('../scan-report.ts'),
-      ])
+    const [
+      { chooseModels, titleOf },
+      { openChosen },
+      { modelFacts, headline },
+      { openWrites },
+      report,
+      ofSeries,
+    ] = await Promise.all([
+      import('../models.ts'),
+      import('../runtime.ts'),
+      import('../model-facts.ts'),
+      import('../store.ts'),
+      import('../scan-report.ts'),
+      import('../scan-series.ts'),
+    ])
     const { several, models } = await chooseModels(positionals, values.at, place)
     const store = await openWrites(values)
+    const whole = several && (await ofSeries.isWholeSeries(models))
+    if (values.threshold !== undefined && !whole)
+      throw new UsageError('--threshold is of a series of checkpoints, and these models are none')
     const scanned: Scanned[] = []
+    const broken: BrokenMember[] = []
     try {
-      for (const chosen of models) {
-        const model = await openChosen(chosen, values, call)
+      for (const [i, chosen] of models.entries()) {
+        const model = await openChosen(chosen, values, call).catch((error: unknown) => {
+          // One that cannot be read is named, and the rest goes on; a single one has no rest.
+          if (!several || !(error instanceof HeadscopeError) || isCancelled(error)) throw error
+          broken.push({ at: ofSeries.atOf(chosen), path: chosen.path, error: sentence(error) })
+          return null
+        })
+        if (!model) {
+          if (!out.json) out.warn([`${titleOf(chosen, true)} is left out: ${broken.at(-1)!.error}`])
+          continue
+        }
         try {
           const [{ scanHeads }, { specSummary }] = await Promise.all([
             import('../../analysis/scan.ts'),
             import('../../api/spec-summary.ts'),
           ])
-          const label = models.length > 1 ? `scan ${scanned.length + 1} of ${models.length}:` : 'scan'
+          const label = models.length > 1 ? `scan ${i + 1} of ${models.length}:` : 'scan'
           const prompts = encodePrompts(model, given, values.bos).map(({ ids }) => ids)
           const texts = anyText ? { prompts } : {}
           const result = await scanHeads(model, {
@@ -88,7 +113,13 @@ export const scan = command({
           await store?.writes.storeScan(model, specSummary(model.spec), result)
           const facts = await modelFacts(model, chosen)
           const warnings = [...new Set([...facts.warnings, ...result.warnings])]
-          scanned.push({ chosen, model: facts.model, result, warnings })
+          const analysed = {
+            path: model.path,
+            name: model.name,
+            family: model.spec.family,
+            contentHash: facts.model.hash,
+          }
+          scanned.push({ chosen, model: facts.model, analysed, result, warnings })
           if (out.json) continue
           const title = titleOf(chosen, true)
           if (several) report.scanLine(out, title, result)
@@ -101,16 +132,32 @@ export const scan = command({
           await model.close()
         }
       }
-      if (out.json) out.document(several ? documentOfMany(scanned) : documentOf(scanned[0]!))
+      if (scanned.length === 0)
+        throw new HeadscopeError(
+          'bad-checkpoint',
+          `None of these checkpoints can be scanned; the last one says: ${broken.at(-1)!.error}`,
+        )
+      const series = whole ? await ofSeries.seriesFrom(scanned, broken, values.threshold) : null
+      // Given sequences and texts are no part of what the app asks of a series, so it could not be made again there.
+      const asked =
+        series && !anyText && values['ids-file'] === undefined ? seriesRequest(settings, values) : null
+      const experiment =
+        store && series && asked ? await ofSeries.keepSeries(store.writes, scanned, series, asked) : null
+      if (out.json)
+        out.document(several ? documentOfMany(scanned, broken, series, experiment) : documentOf(scanned[0]!))
       else {
+        if (series) ofSeries.reportSeries(out, series)
         report.footnotes(out, scanned[0]!.result)
-        if (store) out.line(out.style.dim(`Stored in ${store.path}`))
+        if (store) {
+          const kept = experiment === null ? '' : `; the series is experiment ${experiment}`
+          out.line(out.style.dim(`Stored in ${store.path}${kept}`))
+        }
       }
       return 0
     } catch (error) {
       if (!signal.aborted || scanned.length === 0) throw error
       const done = `${scanned.length} of ${models.length} models were scanned${store ? ' and are stored' : ''}`
-      const rest = models.slice(scanned.length).map(({ path }) => path)
+      const rest = models.slice(scanned.length + broken.length).map(({ path }) => path)
       throw new Interrupted(`Cancelled; ${done}: go on with headscope scan ${rest.join(' ')}`)
     } finally {
       store?.writes.close()
@@ -136,6 +183,21 @@ function settingsOf(values: {
     ...(seed === undefined ? {} : { seed }),
     ...(bos === undefined || bos === 'auto' ? {} : { bos: bos === 'yes' }),
     ...(file === undefined ? {} : { sequences: sequencesIn(file) }),
+  }
+}
+
+/** What the app would ask for this scan of a series. */
+function seriesRequest(
+  { scores, length, batch, seed, bos }: ScanOptions,
+  { threshold }: { readonly threshold: number | undefined },
+): Omit<SeriesRequest, 'model'> {
+  return {
+    ...(scores ? { scores } : {}),
+    ...(length === undefined ? {} : { length }),
+    ...(batch === undefined ? {} : { batch }),
+    ...(seed === undefined ? {} : { seed }),
+    ...(bos === undefined ? {} : { bos }),
+    ...(threshold === undefined ? {} : { threshold }),
   }
 }
 
@@ -175,7 +237,12 @@ function documentOf({ model, result, warnings }: Scanned) {
   }
 }
 
-function documentOfMany(scanned: readonly Scanned[]) {
+function documentOfMany(
+  scanned: readonly Scanned[],
+  broken: readonly BrokenMember[],
+  series: Series | null,
+  experiment: number | null,
+) {
   const { definitions, settings } = scanned[0]!.result
   return {
     models: scanned.map(({ chosen, model, result, warnings }) => ({
@@ -190,7 +257,12 @@ function documentOfMany(scanned: readonly Scanned[]) {
     definitions,
     seed: settings.seed,
     settings,
-    warnings: [...new Set(scanned.flatMap(({ warnings }) => warnings))],
+    ...(series ? { onsets: series.onsets, loss_drop: series.lossDrop, experiment } : {}),
+    ...(broken.length > 0 ? { broken } : {}),
+    warnings: [
+      ...new Set(scanned.flatMap(({ warnings }) => warnings)),
+      ...broken.map(({ at, error }) => `${at} is left out: ${error}`),
+    ],
   }
 }
 
