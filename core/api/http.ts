@@ -155,12 +155,21 @@ export function idOf(text: string, kind: string): number {
 function check<S extends z.ZodType>(schema: S, value: unknown, where: string): z.output<S> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  const issue = result.error.issues[0]!
+  const issue = nearest(result.error.issues[0]!)
   const field = issue.path.length > 0 ? `field ${JSON.stringify(issue.path.join('.'))}` : where
   throw new HeadscopeError(
     'bad-request',
     `The ${field} of this request does not fit: ${lower(issue.message)}.`,
   )
+}
+
+/** Of a value that may have several forms: the first fault of the form that it comes closest to. */
+function nearest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
+  if (issue.code !== 'invalid_union' || issue.errors.length === 0) return issue
+  const closest = issue.errors.reduce((best, form) => (form.length < best.length ? form : best))
+  if (closest.length === 0) return issue
+  const inner = nearest(closest[0]!)
+  return { ...inner, path: [...issue.path, ...inner.path] }
 }
 
 function lower(message: string): string {

@@ -46,6 +46,14 @@ describe('errors', () => {
       status: 400,
       message: expect.stringMatching(/^The field "text" of this request does not fit: [^\n]+\.$/),
     })
+    expect(await post('/api/tokenize', '{"model":"m","ids":[1,"x"]}')).toMatchObject({
+      message: expect.stringMatching(/^The field "ids\.1" of this request does not fit: [^\n]+\.$/),
+    })
+    const from = (value: string) =>
+      `{"model":"m","prompt":{"ids":[1]},"edits":[{"hook":"h","op":"set","from":${value}}]}`
+    expect(await post('/api/predict', from('{"run":"x"}'))).toMatchObject({
+      message: expect.stringContaining('The field "edits.0.from.run"'),
+    })
     expect(await post('/api/predict', '{"model":"m","prompt":{},"edits":[]}')).toMatchObject({
       message: 'The field "prompt" of this request does not fit: give either a text or ids.',
     })
