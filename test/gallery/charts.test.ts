@@ -27,9 +27,19 @@ const CHARTS = [
   'bars',
   'borders',
   'circuit',
+  'circuit-source',
   'lens',
   'divergence',
   'score-bars',
+  'minimap',
+  'estimates',
+  'reach',
+  'spectra',
+  'rollout',
+  'directions',
+  'compound',
+  'contexts',
+  'texts',
 ]
 const STORED = join(import.meta.dirname, 'charts')
 /** Mean difference of a channel (of 255) that is still the same picture. */
@@ -39,6 +49,7 @@ let browser: Browser
 let page: Page
 let server: Server
 let folder: string
+let shown: string
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'headscope-gallery-'))
@@ -61,7 +72,7 @@ beforeAll(async () => {
     return void response.writeHead(200, { 'content-type': type }).end(readFileSync(path))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  page = await browser.newPage({ viewport: { width: 1400, height: 2600 } })
+  page = await browser.newPage({ viewport: { width: 1400, height: 4200 } })
   page.setDefaultTimeout(30_000)
   mkdirSync(STORED, { recursive: true })
 }, 120_000)
@@ -75,9 +86,10 @@ afterAll(async () => {
 describe.each(['light', 'dark'])('the charts, %s', (theme) => {
   it.each(CHARTS)('%s', async (chart) => {
     const figure = page.locator(`[data-chart=${chart}]`)
-    if (!page.url().endsWith(`#${theme}`)) {
+    if (shown !== theme) {
+      shown = theme
       await page.goto('about:blank')
-      await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/#${theme}`)
+      await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/#theme=${theme}`)
       await page.locator('[data-chart=series] canvas').waitFor()
       await page.waitForTimeout(400)
     }

@@ -58,24 +58,47 @@ export function Borders() {
   )
 }
 
-/** Two layers of four heads; one edge that helps, one that hurts, one that is not measured. */
+const edge = (path: string, delta: number | null) => {
+  const [from = '', to = ''] = path.split(' ')
+  return { from, to, delta }
+}
+
+/** Two layers of four heads; an edge that helps, one that hurts, one that is not measured. */
 export function Circuit({ theme }: { theme: Theme }) {
+  const edges = [edge('L0H1 L1H2.k', -2), edge('L0H3 L1H2.v', 0.8), edge('L1H2 logits', null)]
+  return <Graph edges={edges} place="L1H2.k" cross={false} theme={theme} />
+}
+
+/** The same of a decoder with heads over a source, which sends too. */
+export function SourceCircuit({ theme }: { theme: Theme }) {
   const edges = [
-    { from: 'L0H1', to: 'L1H2.k' },
-    { from: 'L0H3', to: 'L1H2.v' },
-    { from: 'L1H2', to: 'logits' },
+    edge('source L1H2.cross.v', -2),
+    edge('L0H1 L1H2.cross.q', 0.8),
+    edge('L0H3.cross L1H0.k', -0.5),
+    edge('L1H2.cross logits', null),
   ]
-  const deltas = [-2, 0.8]
+  return <Graph edges={edges} place="L1H2.cross.v" cross theme={theme} />
+}
+
+interface GraphProps {
+  readonly edges: readonly ReturnType<typeof edge>[]
+  readonly place: string
+  readonly cross: boolean
+  readonly theme: Theme
+}
+
+function Graph({ edges, place, cross, theme }: GraphProps) {
+  const measured = edges.filter(({ delta }) => delta !== null)
   const effects = new Map<string, PathCell>(
-    deltas.map((delta, i) => [edgeName(edges[i]!), { ...edges[i]!, value: 5 + delta, delta }]),
+    measured.map((one) => [edgeName(one), { ...one, value: 5 + one.delta! }]),
   )
   return (
     <PathGraph
-      shape={{ layers: 2, heads: 4, parallel: false, mlpReceives: true, cross: false, source: false }}
+      shape={{ layers: 2, heads: 4, parallel: false, mlpReceives: true, cross, source: cross }}
       edges={edges}
       effects={effects}
       most={2}
-      place="L1H2.k"
+      place={place}
       theme={theme}
       onPlace={nothing}
       onToggle={nothing}

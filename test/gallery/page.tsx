@@ -1,13 +1,23 @@
 /** Every chart of the app drawn from fixed data, one figure each. Built and photographed by charts.test.ts. */
+import '../../renderer/ui/theme.css'
+import '../../renderer/ui/controls.css'
+import '../../renderer/ui/frame.css'
+import '../../renderer/ui/views.css'
+import '../../renderer/ui/sweeps.css'
+import '../../renderer/ui/paths.css'
+import '../../renderer/ui/corpus.css'
+import { QueryClientProvider } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { createRoot } from 'react-dom/client'
 import type { HeadScores } from '../../core/analysis/types.ts'
 import type { ScanReply } from '../../core/api/contract.ts'
 import type { Pattern } from '../../renderer/api/pattern.ts'
+import { queryClient } from '../../renderer/api/query-client.ts'
 import { EffectGrid } from '../../renderer/charts/effect-grid.tsx'
 import { FIT, type View } from '../../renderer/charts/labels.ts'
 import { PatternChart } from '../../renderer/charts/pattern-chart.tsx'
 import { weightReading } from '../../renderer/charts/reading.ts'
+import { currentTheme } from '../../renderer/state/theme.ts'
 import { partsOf } from '../../renderer/views/attribution/parts.ts'
 import { Waterfall } from '../../renderer/views/attribution/waterfall.tsx'
 import { ScoreScatter } from '../../renderer/views/heads/score-scatter.tsx'
@@ -15,16 +25,10 @@ import { ArcsForm } from '../../renderer/views/pattern/arcs-form.tsx'
 import { TextForm } from '../../renderer/views/pattern/text-form.tsx'
 import { curvesOf, type Step } from '../../renderer/views/series/curves.ts'
 import { SeriesChart } from '../../renderer/views/series/series-chart.tsx'
-import { Bars, Borders, Circuit, Divergence, Lens, Repeats, ScoreBars } from './figures.tsx'
-import '../../renderer/ui/theme.css'
-import '../../renderer/ui/controls.css'
-import '../../renderer/ui/frame.css'
-import '../../renderer/ui/views.css'
-import '../../renderer/ui/sweeps.css'
-import '../../renderer/ui/corpus.css'
-import '../../renderer/ui/paths.css'
+import { Bars, Borders, Circuit, Divergence, Lens, Repeats, ScoreBars, SourceCircuit } from './figures.tsx'
+import { views } from './views.tsx'
 
-const theme = location.hash === '#dark' ? 'dark' : 'light'
+const theme = currentTheme()
 document.documentElement.dataset.theme = theme
 
 const SIZE = 16
@@ -127,7 +131,15 @@ const nothing = () => undefined
 
 function Gallery() {
   return (
-    <div style={{ display: 'flex', flexWrap: 'wrap', overflow: 'auto', height: '100%' }}>
+    <div
+      style={{
+        display: 'flex',
+        flexWrap: 'wrap',
+        alignContent: 'flex-start',
+        overflow: 'auto',
+        height: '100%',
+      }}
+    >
       <Figure name="pattern" width={420} height={420}>
         <Matrix pattern={before} against={null} />
       </Figure>
@@ -186,6 +198,9 @@ function Gallery() {
       <Figure name="circuit" width={620} height={360}>
         <Circuit theme={theme} />
       </Figure>
+      <Figure name="circuit-source" width={620} height={440}>
+        <SourceCircuit theme={theme} />
+      </Figure>
       <Figure name="lens" width={620} height={200}>
         <Lens tokens={tokens} />
       </Figure>
@@ -195,8 +210,19 @@ function Gallery() {
       <Figure name="score-bars" width={260} height={120}>
         <ScoreBars />
       </Figure>
+      {views(before, theme).map(([name, width, height, chart]) => (
+        <Figure key={name} name={name} width={width} height={height}>
+          <div style={{ flex: 1, minWidth: 0, display: 'grid', gridTemplateColumns: 'minmax(0, 1fr)' }}>
+            {chart}
+          </div>
+        </Figure>
+      ))}
     </div>
   )
 }
 
-createRoot(document.getElementById('root')!).render(<Gallery />)
+createRoot(document.getElementById('root')!).render(
+  <QueryClientProvider client={queryClient}>
+    <Gallery />
+  </QueryClientProvider>,
+)

@@ -54,6 +54,8 @@ export function borderOption(lines: readonly BorderLine[], border: number | null
   const last = (lines[0]?.values.length ?? 1) - 1
   const colours = [c.bar, c.selected, c.second, c.loss, c.minus, c.muted]
   const text = { color: c.muted, fontSize: 10.5 }
+  const least = Math.min(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0)))
+  const step = least < -0.5 ? 0.5 : 0.25 // both ends and zero are on a tick: no two labels meet
   return {
     animation: false,
     textStyle: { fontFamily: 'inherit' },
@@ -76,8 +78,9 @@ export function borderOption(lines: readonly BorderLine[], border: number | null
     },
     yAxis: {
       type: 'value',
-      min: (range: { min: number }) => Math.min(0, Math.floor(range.min * 10) / 10),
+      min: Math.floor(least / step) * step,
       max: 1,
+      interval: step,
       axisLabel: text,
       splitLine: { lineStyle: { color: c.line, opacity: 0.6 } },
     },
