@@ -19,6 +19,7 @@ import type { Engine } from '../run/engine.ts'
 import type { Model } from '../run/model.ts'
 import type { Edit } from '../run/types.ts'
 import { throughNorm } from './frozen-norm.ts'
+import type { AttentionKind } from './graph-values.ts'
 import { valueBias } from './head-weights.ts'
 import {
   dot,
@@ -78,6 +79,8 @@ export interface Dla {
   readonly logit: number | null
   readonly logit_after_cap: number | null
   readonly sources: readonly DlaSource[]
+  /** The same of heads over what an encoder read, by its positions; empty where there is no encoder. */
+  readonly cross_sources: readonly DlaSource[]
   /** Why there are no components. */
   readonly why?: string
 }
@@ -103,6 +106,7 @@ export async function directLogitAttribution(
       logit: null,
       logit_after_cap: null,
       sources: [],
+      cross_sources: [],
       why: problem,
     }
 
@@ -124,6 +128,7 @@ export async function directLogitAttribution(
   let normBias = signed(read.normBias)
   const blocks: DlaComponent[][] = []
   const sources: DlaSource[] = []
+  const crossSources: DlaSource[] = []
   const { layers } = decoderOf(model.spec)
   for (let layer = layers.length - 1; layer >= 0; layer--) {
     const at = (local: string) => row(blockHook(layer, local))
@@ -137,6 +142,10 @@ export async function directLogitAttribution(
     const mlp = dot(direction, 0, at('hook_mlp_out'), 0, dModel)
     if (norms?.cross) pass(norms.cross, 'ln_cross.hook_scale')
     const cross = crossComponents(model, layer, direction, captures, at)
+    if (options.sources && cross.length > 0) {
+      const [output] = await throughOutput(engine, layer, Float32Array.from(direction), 'cross_attn')
+      crossSources.unshift(...sourceValues(layer, layers[layer]!, output!, captures, pos, 'cross_attn'))
+    }
     if (norms) pass(norms.mid, 'ln1.hook_scale')
     const heads = await attentionComponents(model, layer, direction, at, options, captures, pos)
     normBias += heads.normBias
@@ -166,6 +175,7 @@ export async function directLogitAttribution(
     logit: difference((value) => value),
     logit_after_cap: difference((value) => (cap === null ? value : cap * Math.tanh(value / cap))),
     sources,
+    cross_sources: crossSources,
   }
 }
 
@@ -185,7 +195,7 @@ async function capture(
     /^(hook_\w*embed|embed\.ln\.hook_scale|ln_final\.hook_scale)$|\.attn\.hook_z$|cross_attn\.hook_result$|hook_mlp_out$/
   const frozen = /ln1_post\.hook_scale$/
   const sums = /ln([12]|_cross)\.hook_scale$/
-  const parts = /\.attn\.hook_(pattern|v)$/
+  const parts = /\.(cross_)?attn\.hook_(pattern|v)$/
   const final = finalScaleHook(model.engine())
   const layerOf = (segment: unknown): LayerSpec | undefined => decoderOf(model.spec).layers[segment as number]
   const names = model.hooks
@@ -298,9 +308,10 @@ function sourceValues(
   output: Float32Array,
   captures: ReadonlyMap<string, Tensor>,
   pos: number,
+  kind: AttentionKind = 'attn',
 ): DlaSource[] {
-  const pattern = captures.get(blockHook(layer, 'attn.hook_pattern'))! // [1, head, query, key]
-  const v = captures.get(blockHook(layer, 'attn.hook_v'))!.data // [1, pos, kv_head, d_head]
+  const pattern = captures.get(blockHook(layer, `${kind}.hook_pattern`))! // [1, head, query, key]
+  const v = captures.get(blockHook(layer, `${kind}.hook_v`))!.data // [1, pos, kv_head, d_head]
   const [, , queries, keys] = pattern.shape as [number, number, number, number]
   return Array.from({ length: nHeads }, (_, head) => {
     const shared = Math.floor((head * nKvHeads) / nHeads)

@@ -186,6 +186,11 @@ export interface HeadInput {
   readonly head: number
 }
 
+/** A head on the bench; `cross`: of a decoder's attention over its encoder's text. */
+export interface BenchHeadInput extends HeadInput {
+  readonly cross?: boolean
+}
+
 /** Rows of width numbers; null where there is none (a hidden score). */
 export interface GridReply {
   readonly shape: readonly [number, number]
@@ -193,7 +198,7 @@ export interface GridReply {
 }
 
 /** POST /api/bench/head: a head taken apart. `query`, `key` choose the row and the score that are looked at. */
-export interface BenchRequest extends HeadInput {
+export interface BenchRequest extends BenchHeadInput {
   readonly query?: number
   readonly key?: number
   readonly answer?: TokenGiven
@@ -201,6 +206,8 @@ export interface BenchRequest extends HeadInput {
 }
 export interface BenchReply {
   readonly tokens: readonly TokenView[]
+  /** What keys and values are of: the same tokens, or the source's. */
+  readonly key_tokens: readonly TokenView[]
   readonly kv_head: number
   readonly query: number
   readonly key: number
@@ -221,13 +228,14 @@ export interface BenchReply {
 
 /** POST /api/bench/edit: steps changed, everything downstream run again. `cells` are numbers typed into any step. */
 export interface BenchEditRequest
-  extends HeadInput,
+  extends BenchHeadInput,
     Pick<StepChanges, 'noMask' | 'temperature' | 'typed' | 'cells'> {
   /** Drop the score scale (√d_k): q · k as it is. */
   readonly noScale?: boolean
 }
 export interface BenchEditReply {
   readonly tokens: readonly TokenView[]
+  readonly key_tokens: readonly TokenView[]
   /** Every step of the changed head, in the order of `BenchReply.steps`. */
   readonly steps: readonly Step[]
   readonly pattern: { readonly before: GridReply; readonly after: GridReply }
@@ -238,13 +246,13 @@ export interface BenchEditReply {
 }
 
 /** POST /api/bench/basis: another basis of queries and keys. */
-export interface BasisRequest extends HeadInput {
+export interface BasisRequest extends BenchHeadInput {
   readonly seed?: number
 }
 export type BasisReply = Omit<BasisCheck, 'b'>
 
 /** POST /api/bench/gradients: how the head learns where to look, under a metric. */
-export interface HeadGradientsRequest extends HeadInput {
+export interface HeadGradientsRequest extends BenchHeadInput {
   readonly metric: Metric
   /** Also ∂L/∂W_Q, W_K, W_V, W_O. */
   readonly parameters?: boolean
@@ -260,7 +268,7 @@ export interface HeadGradientsReply {
   readonly query: GridReply
   readonly key: GridReply
   readonly value_path: GridReply
-  /** Each path at the residual that enters the block, and what goes past the attention. */
+  /** Each path at what it reads (the residual, or the memory of a source), and what goes past the attention. */
   readonly at_residual: Readonly<Record<'query' | 'key' | 'value' | 'residual', GridReply>>
   readonly parameters: Readonly<Record<'q' | 'k' | 'v' | 'o', GridReply>> | null
 }
@@ -279,7 +287,7 @@ export interface PatternGradientReply {
 }
 
 /** POST /api/bench/nudge: one score raised; the linear prediction beside the exact run. */
-export interface NudgeRequest extends HeadInput {
+export interface NudgeRequest extends BenchHeadInput {
   readonly query: number
   readonly key: number
   readonly epsilon: number

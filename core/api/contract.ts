@@ -429,7 +429,7 @@ export type InsideAnalysis =
   | { readonly kind: 'geometry'; readonly request: Inside.GeometryRequest }
   | { readonly kind: 'contexts'; readonly request: Inside.ContextsRequest }
   | { readonly kind: 'compound'; readonly request: Inside.CompoundRequest }
-  | { readonly kind: 'bench'; readonly request: Inside.HeadInput }
+  | { readonly kind: 'bench'; readonly request: Inside.BenchHeadInput }
 
 /** What a sweep tells beside its progress. */
 export type SweepNews<C = unknown> =

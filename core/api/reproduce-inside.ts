@@ -130,12 +130,24 @@ export function insideScript(asked: InsideAnalysis): ScriptForm {
       }
     }
     default: {
-      const { prompt, layer, head } = asked.request
+      const { prompt, layer, head, cross } = asked.request
+      const place = literal([fields({ layer, head, ...(cross ? { cross } : {}) })])
+      const { decoder } = prompt
+      if (!decoder)
+        return {
+          imports: ['firstPrinciples'],
+          lines: [
+            `const run = await firstPrinciples.headRun(model, ${encoded(prompt)}, ${place})`,
+            'const result = firstPrinciples.headSteps(model.spec, run)',
+          ],
+        }
+      const own = decoder.ids ? code(decoder.ids) : `decoderPrompt(model, ${code(decoder.text ?? '')})`
       return {
-        imports: ['firstPrinciples'],
+        imports: ['firstPrinciples', ...(decoder.ids ? [] : ['decoderPrompt'])],
         lines: [
-          `const run = await firstPrinciples.headRun(model, ${encoded(prompt)}, ${literal([fields({ layer, head })])})`,
-          'const result = firstPrinciples.headSteps(model.spec, run)',
+          `const reading = await model.reading(${encoded(prompt)})`,
+          `const run = await firstPrinciples.headRun(reading, ${own}, ${place})`,
+          'const result = firstPrinciples.headSteps(reading.spec, run)',
         ],
       }
     }

@@ -162,6 +162,15 @@ describe('reproduction', () => {
     expect(script).toContain("import { patch, decoderPrompt, openModel } from 'headscope'")
   })
 
+  test('a head over the source: a script reads the source, then takes it apart', () => {
+    const prompt = { ids: [5, 9], decoder: { ids: [0, 4] } }
+    const request = { model: 'm', prompt, layer: 1, head: 2, cross: true }
+    const { command, script } = reproduce({ kind: 'bench', request }, { path: '/m' })
+    expect(command).toBeNull()
+    expect(script).toContain('const reading = await model.reading([5,9])')
+    expect(script).toMatch(/headRun\(reading, \[0, ?4\], \{ layer: 1, head: 2, cross: true \}\)/)
+  })
+
   test('two texts of the encoder: a script reads both', () => {
     const [clean, corrupt] = ['the house', 'the shirt'].map((text) => ({ text, decoder: { ids: [0, 5] } }))
     const { command, script } = reproduce(

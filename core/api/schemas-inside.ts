@@ -5,6 +5,8 @@ import { edit, model, prompt } from './schemas.ts'
 const token = z.union([z.int(), z.string().min(1).max(1000)])
 const index = z.int().min(0)
 const head = { model, prompt, layer: index, head: index }
+/** On the bench also a head over an encoder's text. */
+const bench = { ...head, cross: z.boolean().optional() }
 const edits = z.array(edit).max(1000).optional()
 const cell = z.strictObject({ prompt, pos: index, border: index, edits })
 const metric = z.strictObject({
@@ -62,14 +64,14 @@ export const pairsBody = z.strictObject({
   count: z.int().min(1).max(1000).optional(),
 })
 export const benchBody = z.strictObject({
-  ...head,
+  ...bench,
   query: index.optional(),
   key: index.optional(),
   answer: token.optional(),
   wrong: token.optional(),
 })
 export const benchEditBody = z.strictObject({
-  ...head,
+  ...bench,
   noMask: z.boolean().optional(),
   noScale: z.boolean().optional(),
   temperature: z.number().optional(),
@@ -82,14 +84,14 @@ export const benchEditBody = z.strictObject({
     .max(10_000)
     .optional(),
 })
-export const basisBody = z.strictObject({ ...head, seed: z.int().min(0).max(0xffffffff).optional() })
-export const headGradientsBody = z.strictObject({ ...head, metric, parameters: z.boolean().optional() })
+export const basisBody = z.strictObject({ ...bench, seed: z.int().min(0).max(0xffffffff).optional() })
+export const headGradientsBody = z.strictObject({ ...bench, metric, parameters: z.boolean().optional() })
 export const patternGradientBody = z.strictObject({
   ...head,
   of: z.enum(['encoder', 'decoder', 'cross']),
   metric,
 })
-export const nudgeBody = z.strictObject({ ...head, query: index, key: index, epsilon: z.number(), metric })
+export const nudgeBody = z.strictObject({ ...bench, query: index, key: index, epsilon: z.number(), metric })
 export const exportQuery = z.object({
   what: z.string().min(1).max(100),
   format: z.enum(['safetensors', 'npz', 'csv', 'json']),

@@ -44,5 +44,5 @@ export const reproduceBody = z.discriminatedUnion('kind', [
   of('geometry', geometryBody),
   of('contexts', contextsBody),
   of('compound', compoundBody),
-  of('bench', z.strictObject({ model, prompt, layer: index, head: index })),
+  of('bench', z.strictObject({ model, prompt, layer: index, head: index, cross: z.boolean().optional() })),
 ])

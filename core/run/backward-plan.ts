@@ -80,9 +80,9 @@ export function createBackwardPlan(
     const forward = segmentGraph(engine, segment, slots, path)
     const stack = isEncoder(segment) ? engine.model.encoder! : engine.model
     const parts = Object.keys(stack.state)
-    const stateInputs = [...parts, ...(stack === engine.model && encoderOf(spec) ? [MEMORY] : [])].map(
-      stateInput,
-    )
+    // Cross-attention makes keys and values of the memory alone: what depends on it has gradients too.
+    const reads = stack === engine.model && (encoderOf(spec) !== null || engine.model.readsMemory)
+    const stateInputs = [...parts, ...(reads ? [MEMORY] : [])].map(stateInput)
     const both = differentiate(forward, layerOf(spec, segment), parts, stateInputs)
     const outputs = [
       ...stateInputs.filter((input) => both.graph.results.has(gradName(input))),

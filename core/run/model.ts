@@ -15,6 +15,7 @@ import { HeadscopeError } from '../errors.ts'
 import { matchHooks } from '../graph/hook-names.ts'
 import type { ModelSpec } from '../graph/model-spec.ts'
 import { onnxFileOf } from '../onnx/find.ts'
+import type { Dense } from './dense.ts'
 import { type Device, requireDevice } from './devices.ts'
 import type { Engine } from './engine.ts'
 import { type Generated, type GenerateOptions, generate } from './generate.ts'
@@ -67,6 +68,8 @@ export interface Model {
    * Costs one pass of the encoder. Throws `bad-request` for a model without an encoder.
    */
   reading(source: readonly number[]): Promise<Model>
+  /** Of such a model: the same over other numbers [1, source, d_model] than the encoder handed over. */
+  withMemory?(memory: Dense): Model
   /** A tensor of the weights by canonical name, as float32. */
   weight(name: string): Float32Array
   /** The machinery below, for analyses and interventions. `sweep` repacks weights: for long sweeps only. */

@@ -5,6 +5,7 @@
 import { HeadscopeError } from '../errors.ts'
 import { matchHooks } from '../graph/hook-names.ts'
 import { decoderOf, type ModelSpec } from '../graph/model-spec.ts'
+import type { Dense } from './dense.ts'
 import type { Engine } from './engine.ts'
 import { generate } from './generate.ts'
 import { hookedRun } from './hooked-run.ts'
@@ -41,29 +42,44 @@ export async function readingModel(
     wanted: new Set(),
     edits: [],
   })
-  const engine = (mode?: SessionMode): Engine => ({
-    ...model.engine(mode),
-    model: alone,
-    hooks,
-    reads: source!,
-    whole: model.engine(mode),
-  })
-  return {
-    ...model,
-    spec,
-    hooks,
-    warnings: [...model.warnings, ...warnings],
-    engine,
-    captures: (globs) =>
-      matchHooks(
-        globs,
-        hooks.map((hook) => hook.name),
-      ),
-    run(ids, options = {}) {
-      const prompts = typeof ids[0] === 'number' || ids.length === 0 ? [ids as readonly number[]] : ids
-      return hookedRun(engine(), prompts as readonly (readonly number[])[], options, provenance())
-    },
-    generate: (ids, options) => generate(engine(), ids, options),
-    reading: (other) => model.reading(other),
+  const view = (reads: NonNullable<Engine['reads']>): Model => {
+    const engine = (mode?: SessionMode): Engine => ({
+      ...model.engine(mode),
+      model: alone,
+      hooks,
+      reads,
+      whole: model.engine(mode),
+    })
+    return {
+      ...model,
+      spec,
+      hooks,
+      warnings: [...model.warnings, ...warnings],
+      engine,
+      captures: (globs) =>
+        matchHooks(
+          globs,
+          hooks.map((hook) => hook.name),
+        ),
+      run(ids, options = {}) {
+        const prompts = typeof ids[0] === 'number' || ids.length === 0 ? [ids as readonly number[]] : ids
+        return hookedRun(engine(), prompts as readonly (readonly number[])[], options, provenance())
+      },
+      generate: (ids, options) => generate(engine(), ids, options),
+      reading: (other) => model.reading(other),
+      withMemory: (memory) => view({ ...reads, memory: sized(memory, reads.memory) }),
+    }
   }
+  return view(source!)
+}
+
+// --- Internal helpers ---
+
+/** What stands in the place of what the encoder handed over: as large. Throws `bad-request`. */
+function sized(memory: Dense, known: Dense): Dense {
+  if (memory.shape.join() === known.shape.join() && memory.data.length === known.data.length) return memory
+  throw new HeadscopeError(
+    'bad-request',
+    `What the encoder handed over is ${known.shape.join(' × ')}, and what is given ${memory.shape.join(' × ')}; give as much.`,
+  )
 }

@@ -125,3 +125,31 @@ test('the bench takes a head of the decoder apart, over the text', async () => {
   const learned = await (await api.client.api.bench.gradients.$post({ json: { ...place, metric } })).json()
   expect(learned.routing.shape).toEqual([4, 4])
 })
+
+test('the bench takes a head over the source apart: target × source', async () => {
+  const place = { model: FOLDER, prompt, layer: 1, head: 2, cross: true }
+  const asked = { ...place, query: 2, key: 5, answer: 6 }
+  const head = await (await api.client.api.bench.head.$post({ json: asked })).json()
+  expect(head.tokens.map(({ id }) => id)).toEqual(OWN)
+  expect(head.key_tokens.map(({ id }) => id)).toEqual(SOURCE)
+  const shape = (name: string) => head.steps.find((step) => step.name === name)!.shape
+  expect(shape('weights')).toEqual([4, 6])
+  expect(shape('memory')[0]).toBe(6)
+  expect(head.sources.map(({ source }) => source)).toEqual([0, 1, 2, 3, 4, 5])
+  expect(head.sources.every(({ logit }) => logit !== null)).toBe(true)
+  const cells = [{ step: 'masked scores', row: 3, column: 5, value: 40 }]
+  const edit = await (await api.client.api.bench.edit.$post({ json: { ...place, cells } })).json()
+  expect(edit.pattern.after.values[3 * 6 + 5]).toBeGreaterThan(0.99)
+  const learned = await (await api.client.api.bench.gradients.$post({ json: { ...place, metric } })).json()
+  expect(learned.routing.shape).toEqual([4, 6])
+  expect(learned.at_residual.key.shape[0]).toBe(6)
+  const pair = { ...place, query: 3, key: 5, epsilon: 0.01, metric }
+  const nudged = await (await api.client.api.bench.nudge.$post({ json: pair })).json()
+  expect(nudged.beta).toBeCloseTo(learned.routing.values[3 * 6 + 5]!, 6)
+  const basis = await (await api.client.api.bench.basis.$post({ json: place })).json()
+  expect(basis.allowed).toBe('any')
+  const mask = await errorOf(api.client.api.bench.edit.$post({ json: { ...place, noMask: true } }))
+  expect(mask.message).toContain('no mask to remove')
+  const far = await errorOf(api.client.api.bench.head.$post({ json: { ...place, key: 6 } }))
+  expect(far.message).toContain('no key 6')
+})

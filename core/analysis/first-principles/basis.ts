@@ -13,7 +13,7 @@ import type { Model } from '../../run/model.ts'
 import type { Edit } from '../../run/types.ts'
 import { type HeadWeights, headMatrix, outputMatrix } from '../head-weights.ts'
 import { inverse, type Matrix, matrix, multiply, transpose } from '../matrix.ts'
-import { type HeadRun, headRows, headRun } from './head-run.ts'
+import { type HeadPlace, type HeadRun, headRows, headRun, type Rows } from './head-run.ts'
 
 export interface BasisCheck {
   /** Largest |change of a score| over the largest score, with B on the vectors that meet. */
@@ -37,13 +37,13 @@ export async function basisCheck(model: Model, run: HeadRun, seed = 1): Promise<
   const group = spec.nHeads / spec.nKvHeads
   const heads = Array.from({ length: group }, (_, i) => run.kvHead * group + i)
   const base = await model.run(run.ids, {
-    capture: ['q', 'k', 'rot_q', 'rot_k'].map((name) => blockHook(layer, `attn.hook_${name}`)),
+    capture: ['q', 'k', 'rot_q', 'rot_k'].map((name) => blockHook(layer, `${run.names.kind}.hook_${name}`)),
     top: 0,
   })
-  const get = (name: string) => base.get(blockHook(layer, `attn.hook_${name}`))
+  const get = (name: string) => base.get(blockHook(layer, `${run.names.kind}.hook_${name}`))
   const width = spec.dHead
   const set = (hook: string, axis: 'head' | 'kv_head', index: number, values: Matrix): Edit => ({
-    hook: blockHook(layer, `attn.hook_${hook}`),
+    hook: blockHook(layer, `${run.names.kind}.hook_${hook}`),
     [axis]: index,
     op: 'set',
     from: { values: Float32Array.from(values.data), shape: [1, values.rows, 1, width] },
@@ -62,10 +62,13 @@ export async function basisCheck(model: Model, run: HeadRun, seed = 1): Promise<
 
   const own = allowed === 'any' ? b : pairwise(model, run, random)
   const ownDual = transpose(inverse(own))
-  const read = matrix(run.read.rows, run.read.width, run.read.data)
+  const { read, keyRead } = run
   const project = (letter: 'q' | 'k', head: number, change: Matrix) =>
     plusBias(
-      multiply(read, multiply(headMatrix(run.weights, letter, head), change)),
+      multiply(
+        asMatrix(letter === 'q' ? read : keyRead),
+        multiply(headMatrix(run.weights, letter, head), change),
+      ),
       multiply(biasOf(run.weights, letter, letter === 'q' ? head : run.kvHead), change),
     )
   const weights = await change(model, run, heads, [
@@ -77,6 +80,14 @@ export async function basisCheck(model: Model, run: HeadRun, seed = 1): Promise<
 
 // --- Internal helpers ---
 
+function placeOf({ layer, head, cross }: HeadRun): HeadPlace {
+  return { layer, head, ...(cross ? { cross } : {}) }
+}
+
+function asMatrix({ data, rows, width }: Rows): Matrix {
+  return matrix(rows, width, data)
+}
+
 /** Largest change of a visible score of these heads under the edits, over the largest score. */
 async function change(
   model: Model,
@@ -87,8 +98,8 @@ async function change(
   let largest = 0
   let error = 0
   for (const head of heads) {
-    const before = (await headRun(model, run.ids, { layer: run.layer, head })).scores.data
-    const after = (await headRun(model, run.ids, { layer: run.layer, head }, { edits })).scores.data
+    const before = (await headRun(model, run.ids, { ...placeOf(run), head })).scores.data
+    const after = (await headRun(model, run.ids, { ...placeOf(run), head }, { edits })).scores.data
     before.forEach((score, n) => {
       if (score === Number.NEGATIVE_INFINITY) return
       largest = Math.max(largest, Math.abs(score))
@@ -103,12 +114,12 @@ async function valueChange(model: Model, run: HeadRun, c: Matrix): Promise<numbe
   const { layer, head, kvHead, v } = run
   const changed = multiply(matrix(v.rows, v.width, v.data), c)
   const edit: Edit = {
-    hook: blockHook(layer, 'attn.hook_v'),
+    hook: blockHook(layer, `${run.names.kind}.hook_v`),
     kv_head: kvHead,
     op: 'set',
     from: { values: Float32Array.from(changed.data), shape: [1, v.rows, 1, v.width] },
   }
-  const { z } = await headRun(model, run.ids, { layer, head }, { edits: [edit] })
+  const { z } = await headRun(model, run.ids, placeOf(run), { edits: [edit] })
   const written = multiply(
     multiply(matrix(z.rows, z.width, z.data), inverse(c)),
     outputMatrix(run.weights, head),

@@ -16,6 +16,7 @@ import {
   cellEdit,
   checkCells,
   type TypedCell,
+  typedMemory,
   withScoreCells,
 } from './typed-cells.ts'
 
@@ -49,6 +50,12 @@ export async function editStep(
 ): Promise<StepEdit> {
   const before = await headRun(model, ids, place)
   const length = ids.length
+  const { kind } = before.names
+  if (given.noMask && place.cross)
+    throw new HeadscopeError(
+      'bad-request',
+      'A head over a source sees all of it, so there is no mask to remove; leave noMask out.',
+    )
   if (given.noMask && length * length * before.spec.nHeads * 4 > model.engine().scoreBudget)
     throw new HeadscopeError(
       'bad-request',
@@ -57,8 +64,13 @@ export async function editStep(
   checkCells(cells, headSteps(model.spec, before))
   const changes = withScoreCells(given, cells)
   const edits: Edit[] = []
+  const memory = typedMemory(cells, before)
+  const changed = memory
+    ? model.withMemory!({ data: memory.data, shape: [1, memory.rows, memory.width] })
+    : model
   // What is typed into a step stands beside the numbers that the changes before it have left there.
-  const current = async () => (edits.length === 0 ? before : headRun(model, ids, place, { edits }))
+  const current = async () =>
+    edits.length === 0 && !memory ? before : headRun(changed, ids, place, { edits })
   const type = async (steps: typeof BEFORE_SCORES) => {
     for (const step of steps) {
       if (!cells.some((cell) => cell.step === step.name)) continue
@@ -70,15 +82,15 @@ export async function editStep(
   if (changesScores(changes)) {
     const { scores } = scoreSteps(model.spec, await current(), changes)
     edits.push({
-      hook: blockHook(place.layer, 'attn.hook_attn_scores'),
+      hook: blockHook(place.layer, `${kind}.hook_attn_scores`),
       head: place.head,
       op: 'set',
-      from: { values: Float32Array.from(scores), shape: [1, 1, length, length] },
+      from: { values: Float32Array.from(scores), shape: [1, 1, length, before.scores.width] },
     })
   }
   await type(AFTER_SCORES)
-  const after = await headRun(model, ids, place, { edits })
-  const [base, edited] = [await model.run(ids), await model.run(ids, { edits })]
+  const after = await headRun(changed, ids, place, { edits })
+  const [base, edited] = [await model.run(ids), await changed.run(ids, { edits })]
   return {
     before,
     after,

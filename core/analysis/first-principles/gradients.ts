@@ -5,11 +5,13 @@
  *   query      ∂L/∂q̃_i = c Σ_j β_ij d_ij k̃_j
  *   key        ∂L/∂k̃_j = c Σ_i β_ij d_ij q̃_i
  * with the family's score scale c and, under a soft-cap, d = 1 - (s/cap)², else 1; and the three paths carried back
- * through rotary, QK-norm, weights and the norm before attention to the residual that enters the block. Cost: a
+ * through rotary, QK-norm, weights and the norm before attention to the residual that enters the block. Of heads over a source
+ * queries go back to the residual that their attention reads, keys and values to what the encoder handed over. Cost: a
  * forward, a backward, and three small graphs of one block.
  *
  * Source: the chain rule; see Elhage et al. 2021 for the notation of heads.
  */
+import { MEMORY } from '../../graph/cross-attention.ts'
 import { differentiate, gradName } from '../../graph/gradients.ts'
 import { blockHook } from '../../graph/hook-names.ts'
 import { decoderOf, type LayerSpec } from '../../graph/model-spec.ts'
@@ -26,8 +28,8 @@ import { type HeadPlace, headRows, kvHeadOf, layerAt, type Rows, rowOf, squareOf
 
 export type Path = 'query' | 'key' | 'value'
 
-/** The hook where each path leaves the attention, and the axis that counts its heads. */
-const PATH_HOOKS = { query: 'attn.hook_rot_q', key: 'attn.hook_rot_k', value: 'attn.hook_v' } as const
+/** The hook where each path leaves the attention. */
+const PATH_HOOKS = { query: 'hook_rot_q', key: 'hook_rot_k', value: 'hook_v' } as const
 
 const RESIDUAL = ['hook_resid_pre', 'hook_resid_post', 'hook_attn_out', 'hook_mlp_out']
 const ATTENTION = ['attn_scores', 'rot_q', 'rot_k', 'q', 'k', 'v', 'z', 'result']
@@ -35,6 +37,8 @@ const VALUES = ['attn_scores', 'pattern', 'rot_q', 'rot_k', 'q', 'k', 'v', 'z']
 
 export interface BlockGradients {
   readonly layer: number
+  /** Of the attention over a source; absent: over the decoder's own text. */
+  readonly cross?: boolean
   readonly ids: readonly number[]
   readonly value: number
   readonly grads: Gradients['grads']
@@ -49,7 +53,7 @@ export interface HeadGradients extends HeadPlace {
   readonly query: Rows // ∂L/∂q̃ [pos, d_head]
   readonly key: Rows // ∂L/∂k̃ of this head alone [pos, d_head]
   readonly valuePath: Rows // ∂L/∂v of this head alone [pos, d_head]
-  /** Each path at the residual that enters the block [pos, d_model]. */
+  /** Each path at what it reads: the residual [pos, d_model], or the source's memory [source, d_model]. */
   readonly atResidual: Readonly<Record<Path, Rows>>
 }
 
@@ -59,8 +63,9 @@ export async function blockGradients(
   ids: readonly number[],
   layer: number,
   metric: Metric,
+  cross = false,
 ): Promise<BlockGradients> {
-  return (await blocksGradients(model, ids, [layer], metric))[0]!
+  return (await blocksGradients(model, ids, [layer], metric, cross))[0]!
 }
 
 /** The same for several blocks in one forward and backward. */
@@ -69,25 +74,28 @@ export async function blocksGradients(
   ids: readonly number[],
   layers: readonly number[],
   metric: Metric,
+  cross = false,
 ): Promise<BlockGradients[]> {
+  const kind = cross ? 'cross_attn' : 'attn'
   const hooksOf = (layer: number) => {
-    const { parallel } = layerAt(model, { layer, head: 0 })
+    const { parallel } = layerAt(model, { layer, head: 0, cross })
     const local = [
       ...RESIDUAL,
       ...(parallel ? [] : ['hook_resid_mid']),
-      ...ATTENTION.map((name) => `attn.hook_${name}`),
+      ...(cross ? ['hook_cross_attn_out', 'hook_resid_mid_cross'] : []),
+      ...ATTENTION.map((name) => `${kind}.hook_${name}`),
     ]
     return local.map((name) => blockHook(layer, name))
   }
   const valuesOf = (layer: number) =>
-    ['hook_resid_pre', ...VALUES.map((name) => `attn.hook_${name}`)].map((name) => blockHook(layer, name))
+    ['hook_resid_pre', ...VALUES.map((name) => `${kind}.hook_${name}`)].map((name) => blockHook(layer, name))
   const resolved = resolveMetric(metric, [ids], model.spec.dVocab, model.tokenizer)
   const { value, grads, captures } = await backward(model.engine(), [ids], {
     metric: resolved,
     hooks: layers.flatMap(hooksOf),
     capture: layers.flatMap(valuesOf),
   })
-  return layers.map((layer) => ({ layer, ids, value, grads, captures }))
+  return layers.map((layer) => ({ layer, ...(cross ? { cross } : {}), ids, value, grads, captures }))
 }
 
 /** The named gradients of one head. */
@@ -96,17 +104,18 @@ export async function headGradients(
   block: BlockGradients,
   head: number,
 ): Promise<HeadGradients> {
-  const { layer } = block
-  const spec = layerAt(model, { layer, head })
+  const { layer, cross = false } = block
+  const kind = cross ? 'cross_attn' : 'attn'
+  const spec = layerAt(model, { layer, head, cross })
   const kvHead = kvHeadOf(spec, head)
-  const captured = (name: string) => block.captures.get(blockHook(layer, name))!
-  const pattern = squareOf(captured('attn.hook_pattern'), head)
-  const scores = squareOf(captured('attn.hook_attn_scores'), head)
-  const v = headRows(captured('attn.hook_v'), kvHead)
-  const z = headRows(captured('attn.hook_z'), head)
-  const rotQ = headRows(captured('attn.hook_rot_q'), head)
-  const rotK = headRows(captured('attn.hook_rot_k'), kvHead)
-  const upstream = headRows(block.grads.get(blockHook(layer, 'attn.hook_z'))!, head)
+  const captured = (name: string) => block.captures.get(blockHook(layer, `${kind}.${name}`))!
+  const pattern = squareOf(captured('hook_pattern'), head)
+  const scores = squareOf(captured('hook_attn_scores'), head)
+  const v = headRows(captured('hook_v'), kvHead)
+  const z = headRows(captured('hook_z'), head)
+  const rotQ = headRows(captured('hook_rot_q'), head)
+  const rotK = headRows(captured('hook_rot_k'), kvHead)
+  const upstream = headRows(block.grads.get(blockHook(layer, `${kind}.hook_z`))!, head)
   const routing = routingGradients(pattern, v, z, upstream)
   // Past the cap: what moves the uncapped score.
   const through = routing.data.map((beta, n) => {
@@ -132,7 +141,18 @@ export async function headGradients(
       ),
     ),
   ) as Record<Path, Rows>
-  return { layer, head, value: block.value, upstream, routing, query, key, valuePath, atResidual }
+  return {
+    layer,
+    head,
+    ...(cross ? { cross } : {}),
+    value: block.value,
+    upstream,
+    routing,
+    query,
+    key,
+    valuePath,
+    atResidual,
+  }
 }
 
 /** β_ij = α_ij g_i·(v_j - o_i). */
@@ -154,35 +174,45 @@ export function routingGradients(pattern: Rows, v: Rows, o: Rows, upstream: Rows
 
 /**
  * Gradients at the vectors of one path, carried back to the residual that enters the block: through rotary and
- * QK-norm, the weights, and the norm before attention with its own statistics. Heads that are not given are 0.
+ * QK-norm, the weights, and the norm before attention with its own statistics (of a source: to its memory). Heads that are
+ * not given are 0.
  */
 export async function toResidual(
   model: Model,
-  block: Pick<BlockGradients, 'layer' | 'ids' | 'captures'>,
+  block: Pick<BlockGradients, 'layer' | 'cross' | 'ids' | 'captures'>,
   path: Path,
   parts: readonly { readonly head: number; readonly rows: Rows }[],
 ): Promise<Rows> {
-  const { layer, ids } = block
+  const { layer, cross = false, ids } = block
   const spec = decoderOf(model.spec).layers[layer]!
   const heads = path === 'query' ? spec.nHeads : spec.nKvHeads
-  const seed = new Float32Array(ids.length * heads * spec.dHead)
+  const ofSource = cross && path !== 'query'
+  const length = ofSource ? model.engine().reads!.ids[0]!.length : ids.length
+  const seed = new Float32Array(length * heads * spec.dHead)
   for (const { head, rows } of parts)
     for (let pos = 0; pos < rows.rows; pos++) seed.set(rowOf(rows, pos), (pos * heads + head) * spec.dHead)
-  const hook = blockHook(layer, PATH_HOOKS[path])
-  return backTo(model, block, hook, { data: seed, shape: [1, ids.length, heads, spec.dHead] })
+  const hook = blockHook(layer, `${cross ? 'cross_attn' : 'attn'}.${PATH_HOOKS[path]}`)
+  const to = ofSource ? 'memory' : cross ? 'hook_resid_mid' : 'resid'
+  return backTo(model, block, hook, { data: seed, shape: [1, length, heads, spec.dHead] }, to)
 }
 
-/** A gradient at a hook of the block, carried back to the residual that enters it, by what lies between them alone. */
+/**
+ * A gradient at a hook of the block, carried back to the residual that enters it, to a hook on the way, or to the memory of
+ * a source, by what lies between them alone.
+ */
 export async function backTo(
   model: Model,
   { layer, ids, captures }: Pick<BlockGradients, 'layer' | 'ids' | 'captures'>,
   hook: string,
   seed: { readonly data: Float32Array; readonly shape: readonly number[] },
+  to: 'resid' | 'hook_resid_mid' | 'memory' = 'resid',
 ): Promise<Rows> {
   const engine = model.engine()
   const spec = decoderOf(model.spec).layers[layer]!
   const resid = captures.get(blockHook(layer, 'hook_resid_pre'))!
-  const input = stateInput('resid')
+  const [entry, memory] = [stateInput('resid'), stateInput(MEMORY)]
+  const input = to === 'memory' ? memory : entry
+  const target = to === 'hook_resid_mid' ? blockHook(layer, to) : input
   const variant: Variant = {
     key: `back from ${hook}`,
     onPath: [],
@@ -190,31 +220,35 @@ export async function backTo(
       differentiate(withResults(graph, { seed: hookInput(graph, hook) }), spec, ['seed'], [input]).graph,
   }
   const window = { start: 0, rows: ids.length, keys: ids.length }
-  const pass = createPassFeeds(engine, { ids: [ids], lengths: [ids.length], start: 0, total: ids.length })
+  const { reads } = engine
+  const given = { ids: [ids], lengths: [ids.length], start: 0, total: ids.length }
+  const pass = createPassFeeds(engine, reads ? { ...given, source: reads } : given)
   const none: Feed = { data: new Float32Array(0), shape: [1, spec.nKvHeads, 0, spec.dHead] }
   const feeds = new Map<string, Feed>([
     ...pass.block(spec, window),
-    [input, resid],
+    [entry, resid],
+    ...(reads ? [[memory, reads.memory] as const] : []),
     [gradName('seed'), seed],
     ['past_k', none],
     ['past_v', none],
   ])
-  const outputs = await runSegment(engine, layer, [gradName(input)], [], feeds, variant)
-  const { data } = asFloats(outputs.get(gradName(input))!)
-  return { data, rows: ids.length, width: model.spec.dModel }
+  const outputs = await runSegment(engine, layer, [gradName(target)], [], feeds, variant)
+  const { data, shape } = asFloats(outputs.get(gradName(target))!)
+  return { data, rows: shape[1]!, width: model.spec.dModel }
 }
 
 /**
- * What goes past the attention: ∂L/∂resid_mid in a serial block, ∂L/∂resid_post in a parallel one; where sums are
- * normed, the gradient before the norm. With the paths of all heads (and the MLP's in a parallel block) it sums to
+ * What goes past the attention: ∂L/∂resid_mid in a serial block (∂L/∂resid_mid_cross past the attention over a source),
+ * ∂L/∂resid_post in a parallel one; where sums are normed, the gradient before the norm. With the paths of all heads (and the MLP's in a parallel block) it sums to
  * ∂L/∂resid_pre.
  */
 export function residualPath(block: BlockGradients, spec: LayerSpec): Rows {
-  return rowsOf(block.grads.get(blockHook(block.layer, residualHook(spec)))!)
+  return rowsOf(block.grads.get(blockHook(block.layer, residualHook(spec, block.cross)))!)
 }
 
 /** The hook that `residualPath` reads. */
-export function residualHook({ parallel, norms }: LayerSpec): string {
+export function residualHook({ parallel, norms }: LayerSpec, cross = false): string {
+  if (cross) return norms === 'sum' ? 'hook_cross_attn_out' : 'hook_resid_mid_cross'
   return parallel ? 'hook_resid_post' : norms === 'sum' ? 'hook_attn_out' : 'hook_resid_mid'
 }
 

@@ -1,6 +1,6 @@
 /**
  * One head of one real run, taken apart: every tensor that its steps read or make. In: a prompt, a layer, a head. Out:
- * rows by position, float32 as the engine made them. Cost: one forward that keeps one block's hooks.
+ * rows by position, float32 as the engine made them; of a head over a source, keys and values by position of the source. Cost: one forward that keeps one block's hooks.
  */
 import { HeadscopeError } from '../../errors.ts'
 import { blockHook } from '../../graph/hook-names.ts'
@@ -13,11 +13,9 @@ import { asFloats } from '../../run/session.ts'
 import type { Edit } from '../../run/types.ts'
 import { withResults } from '../graph-values.ts'
 import { type HeadWeights, headWeights, requireOneStack } from '../head-weights.ts'
+import { type AttentionNames, attentionNames, type HeadPlace } from './attention-place.ts'
 
-export interface HeadPlace {
-  readonly layer: number
-  readonly head: number
-}
+export type { HeadPlace }
 
 /** Rows of width numbers, one after the other. */
 export interface Rows {
@@ -28,15 +26,20 @@ export interface Rows {
 
 export interface HeadRun extends HeadPlace {
   readonly ids: readonly number[]
+  /** What its keys and values are of: the same ids, or the source's. */
+  readonly keyIds: readonly number[]
+  readonly names: AttentionNames
   readonly spec: LayerSpec
   /** The key/value head that this head reads. */
   readonly kvHead: number
   readonly weights: HeadWeights
-  readonly resid: Rows // [pos, d_model], what enters the block
-  readonly read: Rows // [pos, d_model], what the projections read: normed, with gain and bias
+  readonly resid: Rows // [pos, d_model], what enters the attention
+  readonly read: Rows // [pos, d_model], what the query projection reads: normed, with gain and bias
+  /** What the key and value projections read: the same, or what the encoder handed over [source, d_model]. */
+  readonly keyRead: Rows
   readonly q: Rows // [pos, d_head]
-  readonly k: Rows
-  readonly v: Rows
+  readonly k: Rows // [key, d_head]
+  readonly v: Rows // [key, d_head]
   readonly rotQ: Rows // the vectors that meet in the score
   readonly rotK: Rows
   /** T5's bias by distance, which scores hold before the mask [query, key]; null where there is none. */
@@ -57,25 +60,18 @@ export async function headRun(
   options: { edits?: readonly Edit[]; tokenTypes?: readonly number[]; signal?: AbortSignal } = {},
 ): Promise<HeadRun> {
   const spec = layerAt(model, place)
-  const { layer, head } = place
-  const after = spec.parallel ? 'hook_resid_post' : 'hook_resid_mid'
+  const { layer, head, cross = false } = place
+  const names = attentionNames(spec, cross)
+  const own = (name: string) => `${names.kind}.hook_${name}`
   const local = [
-    'hook_resid_pre',
-    'attn.hook_q',
-    'attn.hook_k',
-    'attn.hook_v',
-    'attn.hook_rot_q',
-    'attn.hook_rot_k',
-    'attn.hook_attn_scores',
-    'attn.hook_pattern',
-    'attn.hook_z',
-    'attn.hook_result',
-    'hook_attn_out',
-    after,
+    names.before,
+    ...['q', 'k', 'v', 'rot_q', 'rot_k', 'attn_scores', 'pattern', 'z', 'result'].map(own),
+    names.out,
+    names.after,
   ]
   const engine = model.engine()
-  const weights = await headWeights(engine, layer)
-  if (weights.norm) local.push('ln1.hook_normalized')
+  const weights = await headWeights(engine, layer, names.kind)
+  if (weights.norm) local.push(names.norm)
   const run = await model.run(ids, {
     capture: local.map((name) => blockHook(layer, name)),
     top: 0,
@@ -85,34 +81,44 @@ export async function headRun(
   })
   const get = (name: string) => run.get(blockHook(layer, name))
   const kvHead = kvHeadOf(spec, head)
-  const resid = wholeRows(get('hook_resid_pre'))
+  const resid = wholeRows(get(names.before))
+  const read = weights.norm ? gained(wholeRows(get(names.norm)), weights.norm) : resid
   return {
     layer,
     head,
+    ...(cross ? { cross } : {}),
     ids,
+    keyIds: cross ? engine.reads!.ids[0]! : ids,
+    names,
     spec,
     kvHead,
     weights,
     resid,
-    read: weights.norm ? gained(wholeRows(get('ln1.hook_normalized')), weights.norm) : resid,
-    q: headRows(get('attn.hook_q'), head),
-    k: headRows(get('attn.hook_k'), kvHead),
-    v: headRows(get('attn.hook_v'), kvHead),
-    rotQ: headRows(get('attn.hook_rot_q'), head),
-    rotK: headRows(get('attn.hook_rot_k'), kvHead),
-    distances: await distancesOf(model, layer, head, ids.length),
-    scores: squareOf(get('attn.hook_attn_scores'), head),
-    pattern: squareOf(get('attn.hook_pattern'), head),
-    z: headRows(get('attn.hook_z'), head),
-    result: headRows(get('attn.hook_result'), head),
-    attnOut: wholeRows(get('hook_attn_out')),
-    after: wholeRows(get(after)),
+    read,
+    keyRead: cross ? wholeRows(engine.reads!.memory) : read,
+    q: headRows(get(own('q')), head),
+    k: headRows(get(own('k')), kvHead),
+    v: headRows(get(own('v')), kvHead),
+    rotQ: headRows(get(own('rot_q')), head),
+    rotK: headRows(get(own('rot_k')), kvHead),
+    distances: cross ? null : await distancesOf(model, layer, head, ids.length),
+    scores: squareOf(get(own('attn_scores')), head),
+    pattern: squareOf(get(own('pattern')), head),
+    z: headRows(get(own('z')), head),
+    result: headRows(get(own('result')), head),
+    attnOut: wholeRows(get(names.out)),
+    after: wholeRows(get(names.after)),
   }
 }
 
 /** The layer of a head that can be run on its own. Throws `bad-request`, `unsupported` where a decoder lacks its text. */
 export function layerAt(model: Model, place: HeadPlace): LayerSpec {
   requireOneStack(model.spec)
+  if (place.cross && !model.engine().reads)
+    throw new HeadscopeError(
+      'bad-request',
+      `Heads of the family ${model.spec.family} look at their own text alone, so there is none over a source; leave cross out.`,
+    )
   return placeAt(model, place)
 }
 
@@ -154,14 +160,14 @@ export function headRows({ data, shape }: Tensor, head: number): Rows {
   return { data: own, rows, width }
 }
 
-/** One head's square of [1, head, query, key]. */
+/** One head's grid of [1, head, query, key]. */
 export function squareOf({ data, shape }: Tensor, head: number): Rows {
   const [, , rows, width] = shape as [number, number, number, number]
   return { data: data.slice(head * rows * width, (head + 1) * rows * width), rows, width }
 }
 
 /** [1, pos, width]. */
-export function wholeRows({ data, shape }: Tensor): Rows {
+export function wholeRows({ data, shape }: Pick<Tensor, 'data' | 'shape'>): Rows {
   return { data, rows: shape[1]!, width: shape[2]! }
 }
 

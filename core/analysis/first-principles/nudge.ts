@@ -36,7 +36,10 @@ export async function nudge(
 ): Promise<Nudge> {
   const run = await headRun(model, ids, place)
   const n = at.query * run.scores.width + at.key
-  const inside = [at.query, at.key].every((i) => Number.isInteger(i) && i >= 0 && i < ids.length)
+  const inside = [
+    [at.query, ids.length],
+    [at.key, run.keyIds.length],
+  ].every(([i, length]) => Number.isInteger(i) && i! >= 0 && i! < length!)
   if (!inside || run.scores.data[n] === Number.NEGATIVE_INFINITY)
     throw new HeadscopeError(
       'bad-request',
@@ -44,7 +47,7 @@ export async function nudge(
     )
   const edits: Edit[] = [
     {
-      hook: blockHook(place.layer, 'attn.hook_attn_scores'),
+      hook: blockHook(place.layer, `${run.names.kind}.hook_attn_scores`),
       head: place.head,
       query: at.query,
       key: at.key,
@@ -58,7 +61,7 @@ export async function nudge(
   const predicted = Array.from(o, (value, d) => epsilon * alpha * (v[d]! - value))
   const exact = Array.from(o, (value, d) => after[d]! - value)
   const size = Math.hypot(...exact)
-  const block = await blockGradients(model, ids, place.layer, metric)
+  const block = await blockGradients(model, ids, place.layer, metric, place.cross)
   const beta = (await headGradients(model, block, place.head)).routing.data[n]!
   return {
     epsilon,
@@ -87,6 +90,7 @@ async function metricWith(
     spec: model.spec,
     hooks: model.hooks,
     lengths: [ids.length],
+    sourceLengths: model.engine().reads?.lengths,
     total: ids.length,
     source: () => {
       throw new HeadscopeError('internal', 'A nudge has no source.')

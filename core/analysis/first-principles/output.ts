@@ -4,7 +4,7 @@
  */
 import { blockHook } from '../../graph/hook-names.ts'
 import type { Model } from '../../run/model.ts'
-import { directLogitAttribution } from '../dla.ts'
+import { type DlaSource, directLogitAttribution } from '../dla.ts'
 import { headWeights, outputMatrix } from '../head-weights.ts'
 import { type HeadRun, headRows, rowOf } from './head-run.ts'
 
@@ -32,7 +32,7 @@ export async function sourceContributions(
   const update = new Float64Array(output.cols)
   for (const vector of vectors) for (let d = 0; d < update.length; d++) update[d]! += vector[d]!
   const effects = answer
-    ? (await directLogitAttribution(model, run.ids, { ...answer, pos: query, sources: true })).sources.find(
+    ? (await effectsOf(model, run, query, answer)).find(
         ({ layer, head }) => layer === run.layer && head === run.head,
       )?.values
     : undefined
@@ -51,11 +51,17 @@ export async function sourceContributions(
 }
 
 /** The largest difference between Σ_h z_h W_O^h and the concatenated z times W_O, over the largest value. */
-export async function headsAdd(model: Model, ids: readonly number[], layer: number): Promise<number> {
-  const names = ['attn.hook_result', 'attn.hook_z'].map((name) => blockHook(layer, name))
+export async function headsAdd(
+  model: Model,
+  ids: readonly number[],
+  layer: number,
+  cross = false,
+): Promise<number> {
+  const kind = cross ? 'cross_attn' : 'attn'
+  const names = ['hook_result', 'hook_z'].map((name) => blockHook(layer, `${kind}.${name}`))
   const run = await model.run(ids, { capture: names, top: 0 })
   const [result, z] = names.map((name) => run.get(name))
-  const weights = await headWeights(model.engine(), layer)
+  const weights = await headWeights(model.engine(), layer, kind)
   const heads = weights.nHeads
   const rows = Array.from({ length: heads }, (_, head) => headRows(result!, head))
   const width = weights.dModel
@@ -74,6 +80,17 @@ export async function headsAdd(model: Model, ids: readonly number[], layer: numb
 }
 
 // --- Internal helpers ---
+
+/** What each source adds to the logits, of the heads of the same kind. */
+async function effectsOf(
+  model: Model,
+  { ids, cross }: HeadRun,
+  pos: number,
+  answer: { readonly answer: number; readonly wrong?: number },
+): Promise<readonly DlaSource[]> {
+  const found = await directLogitAttribution(model, ids, { ...answer, pos, sources: true })
+  return cross ? found.cross_sources : found.sources
+}
 
 /** factor · row times a matrix [row.length, width], float64. */
 function times(

@@ -18,17 +18,16 @@ export interface ParameterGradients {
 /** The four gradients. */
 export function parameterGradients(block: BlockGradients, run: HeadRun): ParameterGradients {
   const grad = (name: string, head: number) => headRows(block.grads.get(blockHook(run.layer, name))!, head)
-  const read = asMatrix(run.read)
   const projected = (letter: 'q' | 'k' | 'v', head: number) =>
     multiply(
-      transpose(read),
-      asMatrix(unclipped(grad(`attn.hook_${letter}`, head), run[letter], letter, run)),
+      transpose(asMatrix(letter === 'q' ? run.read : run.keyRead)),
+      asMatrix(unclipped(grad(`${run.names.kind}.hook_${letter}`, head), run[letter], letter, run)),
     )
   return {
     q: projected('q', run.head),
     k: projected('k', run.kvHead),
     v: projected('v', run.kvHead),
-    o: multiply(transpose(asMatrix(run.z)), asMatrix(grad('attn.hook_result', run.head))),
+    o: multiply(transpose(asMatrix(run.z)), asMatrix(grad(`${run.names.kind}.hook_result`, run.head))),
   }
 }
 

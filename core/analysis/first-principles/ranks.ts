@@ -26,7 +26,7 @@ export function headSpectra(run: HeadRun): {
   return {
     ov: spectrum(ov, spec.dHead, 1e-6),
     qk: spectrum(qk, spec.dHead, 1e-6),
-    pattern: spectrum(singularValues(matrix(rows, width, data)), rows, 1e-6),
+    pattern: spectrum(singularValues(matrix(rows, width, data)), Math.min(rows, width), 1e-6),
   }
 }
 

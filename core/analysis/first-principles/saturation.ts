@@ -24,14 +24,14 @@ export interface Sharpness {
 
 /** Score variance of the head, entropy and largest weight of each row. */
 export function sharpness(run: HeadRun): Sharpness {
-  const length = run.ids.length
+  const [length, width] = [run.ids.length, run.scores.width]
   const seen = Array.from(run.scores.data, (score) => score !== Number.NEGATIVE_INFINITY)
   const raw = products(run.rotQ, run.rotK).filter((_, n) => seen[n])
   const variance = variances(raw)
   const rows = Array.from({ length }, (_, query): RowSharpness => {
     const weights = rowOf(run.pattern, query)
     const entropy = weights.reduce((sum, weight) => (weight > 0 ? sum - weight * Math.log(weight) : sum), 0)
-    const keys = seen.slice(query * length, (query + 1) * length).filter(Boolean).length
+    const keys = seen.slice(query * width, (query + 1) * width).filter(Boolean).length
     return {
       query,
       entropy,

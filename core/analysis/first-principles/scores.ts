@@ -43,7 +43,8 @@ export interface ScoreSteps {
 /** Throws `bad-request` for a temperature or a typed score that cannot be. */
 export function scoreSteps(spec: ModelSpec, run: HeadRun, changes: ScoreChanges = {}): ScoreSteps {
   const { scoreScale, alibi, softcap, window } = run.spec
-  const length = run.ids.length
+  const sizes = { query: run.rotQ.rows, key: run.rotK.rows }
+  const length = sizes.key
   const { temperature = 1, typed = [], onTheWay = [] } = changes
   if (!(temperature > 0) || !Number.isFinite(temperature))
     throw new HeadscopeError('bad-request', `The temperature ${temperature} must be a number above 0.`)
@@ -56,7 +57,7 @@ export function scoreSteps(spec: ModelSpec, run: HeadRun, changes: ScoreChanges 
     for (const { query, key, score } of own) changed[query * length + key] = score
     return changed
   }
-  for (const pair of [...typed, ...onTheWay]) checkPair(pair, length)
+  for (const pair of [...typed, ...onTheWay]) checkPair(pair, sizes)
   const scaled = withTyped(
     'scaled',
     raw.map((value) => value * scale),
@@ -78,7 +79,7 @@ export function scoreSteps(spec: ModelSpec, run: HeadRun, changes: ScoreChanges 
     distances ? capped.map((value, n) => value + distances.data[n]!) : capped,
   )
   const scores = biased.map((value, n) => {
-    const seen = changes.noMask || visible(shape, Math.floor(n / length), n % length, length)
+    const seen = changes.noMask || run.cross || visible(shape, Math.floor(n / length), n % length, length)
     return seen ? value / temperature : Number.NEGATIVE_INFINITY
   })
   for (const { query, key, score } of typed) scores[query * length + key] = score
@@ -104,16 +105,16 @@ export function softmax(row: ArrayLike<number>, temperature = 1): Float64Array {
 
 function checkPair(
   { query, key, score }: { readonly query: number; readonly key: number; readonly score: number },
-  length: number,
+  sizes: { readonly query: number; readonly key: number },
 ): void {
   for (const [name, at] of [
     ['query', query],
     ['key', key],
   ] as const)
-    if (!Number.isInteger(at) || at < 0 || at >= length)
+    if (!Number.isInteger(at) || at < 0 || at >= sizes[name])
       throw new HeadscopeError(
         'bad-request',
-        `There is no ${name} ${at}: the prompt has ${length} tokens, numbered from 0.`,
+        `There is no ${name} ${at}: its text has ${sizes[name]} tokens, numbered from 0.`,
       )
   if (!Number.isFinite(score))
     throw new HeadscopeError('bad-request', `The score of query ${query} and key ${key} must be a number.`)

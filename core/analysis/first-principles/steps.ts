@@ -22,19 +22,29 @@ export interface Step {
 export function headSteps(spec: ModelSpec, run: HeadRun, changes: ScoreChanges = {}): Step[] {
   const { spec: layer, weights } = run
   const scores = scoreSteps(spec, run, changes)
-  const length = run.ids.length
+  const { cross = false } = run
+  const keyAxis = cross ? 'source' : 'key'
+  const keysOf = cross ? 'source' : 'pos'
+  const from = cross ? 'm' : 'x'
   const square = (name: string, formula: string, values: ArrayLike<number>, note?: string): Step => ({
     name,
     formula,
-    axes: ['query', 'key'],
-    shape: [length, length],
+    axes: ['query', keyAxis],
+    shape: [run.rotQ.rows, run.rotK.rows],
     values: Array.from(values, (value) => (Number.isFinite(value) ? value : null)),
     ...(note ? { note } : {}),
   })
-  const rows = (name: string, formula: string, axis: string, own: Rows, note?: string): Step => ({
+  const rows = (
+    name: string,
+    formula: string,
+    axis: string,
+    own: Rows,
+    note?: string,
+    of: 'pos' | 'source' = 'pos',
+  ): Step => ({
     name,
     formula,
-    axes: ['pos', axis],
+    axes: [of, axis],
     shape: [own.rows, own.width],
     values: Array.from(own.data),
     ...(note ? { note } : {}),
@@ -53,9 +63,21 @@ export function headSteps(spec: ModelSpec, run: HeadRun, changes: ScoreChanges =
       run.read,
       weights.norm ? undefined : 'this family has no norm before attention',
     ),
+    ...(cross
+      ? [
+          rows(
+            'memory',
+            'm',
+            'd_model',
+            run.keyRead,
+            'what the encoder handed over; every head over the source reads it',
+            'source',
+          ),
+        ]
+      : []),
     rows('query', 'q = x W_Q + b_Q', 'd_head', run.q),
-    rows('key', 'k = x W_K + b_K', 'd_head', run.k, sharing(run)),
-    rows('value', 'v = x W_V + b_V', 'd_head', run.v, sharing(run)),
+    rows('key', `k = ${from} W_K + b_K`, 'd_head', run.k, sharing(run), keysOf),
+    rows('value', `v = ${from} W_V + b_V`, 'd_head', run.v, sharing(run), keysOf),
     ...(turned
       ? [
           rows('query that meets', 'q̃', 'd_head', run.rotQ, notes.join(', ')),
@@ -75,7 +97,12 @@ export function headSteps(spec: ModelSpec, run: HeadRun, changes: ScoreChanges =
     ...(run.distances
       ? [square('biased scores', 's + bias of the distance', scores.biased, 'one number a head and distance')]
       : []),
-    square('masked scores', 's + M', run.scores.data, 'a hidden key has no score'),
+    square(
+      'masked scores',
+      's + M',
+      run.scores.data,
+      cross ? 'the source has no padding, so M is 0 everywhere' : 'a hidden key has no score',
+    ),
     square('weights', 'α = softmax(s)', shownWeights(run)),
     rows('weighted values', 'o_i = Σ_j α_ij v_j', 'd_head', run.z),
     rows('output', 'o W_O', 'd_model', run.result),

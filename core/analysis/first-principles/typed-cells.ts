@@ -28,29 +28,36 @@ interface HookStep {
 
 const ofHead = ({ head }: HeadRun) => ({ head })
 const ofGroup = ({ kvHead }: HeadRun) => ({ kv_head: kvHead })
-const local = (name: string) => () => name
+/** A hook of the head's own attention. */
+const within =
+  (name: string) =>
+  ({ names }: HeadRun) =>
+    `${names.kind}.hook_${name}`
 
 /** Steps before the scores and after them, in the order of the computation. */
 export const BEFORE_SCORES: readonly HookStep[] = [
-  { name: 'residual', hook: local('hook_resid_pre'), rows: (run) => run.resid },
-  { name: 'normed', hook: local('ln1.hook_normalized'), rows: (run) => run.read },
-  { name: 'query', hook: local('attn.hook_q'), rows: (run) => run.q, at: ofHead },
-  { name: 'key', hook: local('attn.hook_k'), rows: (run) => run.k, at: ofGroup },
-  { name: 'value', hook: local('attn.hook_v'), rows: (run) => run.v, at: ofGroup },
-  { name: 'query that meets', hook: local('attn.hook_rot_q'), rows: (run) => run.rotQ, at: ofHead },
-  { name: 'key that meets', hook: local('attn.hook_rot_k'), rows: (run) => run.rotK, at: ofGroup },
+  { name: 'residual', hook: ({ names }) => names.before, rows: (run) => run.resid },
+  { name: 'normed', hook: ({ names }) => names.norm, rows: (run) => run.read },
+  { name: 'query', hook: within('q'), rows: (run) => run.q, at: ofHead },
+  { name: 'key', hook: within('k'), rows: (run) => run.k, at: ofGroup },
+  { name: 'value', hook: within('v'), rows: (run) => run.v, at: ofGroup },
+  { name: 'query that meets', hook: within('rot_q'), rows: (run) => run.rotQ, at: ofHead },
+  { name: 'key that meets', hook: within('rot_k'), rows: (run) => run.rotK, at: ofGroup },
 ]
 export const AFTER_SCORES: readonly HookStep[] = [
-  { name: 'weights', hook: local('attn.hook_pattern'), rows: (run) => run.pattern, at: ofHead },
-  { name: 'weighted values', hook: local('attn.hook_z'), rows: (run) => run.z, at: ofHead },
-  { name: 'output', hook: local('attn.hook_result'), rows: (run) => run.result, at: ofHead },
-  { name: 'attention adds', hook: local('hook_attn_out'), rows: (run) => run.attnOut },
+  { name: 'weights', hook: within('pattern'), rows: (run) => run.pattern, at: ofHead },
+  { name: 'weighted values', hook: within('z'), rows: (run) => run.z, at: ofHead },
+  { name: 'output', hook: within('result'), rows: (run) => run.result, at: ofHead },
+  { name: 'attention adds', hook: ({ names }) => names.out, rows: (run) => run.attnOut },
   {
     name: 'residual after',
-    hook: ({ spec }) => (spec.parallel ? 'hook_resid_post' : 'hook_resid_mid'),
+    hook: ({ names }) => names.after,
     rows: (run) => run.after,
   },
 ]
+
+/** The step of a head over a source that is no hook of the decoder. */
+const MEMORY_STEP = 'memory'
 
 type OnTheWay = NonNullable<ScoreChanges['onTheWay']>[number]['at']
 
@@ -96,6 +103,15 @@ export function withScoreCells(changes: ScoreChanges, cells: readonly TypedCell[
     typed: [...(changes.typed ?? []), ...finished],
     onTheWay: own.filter((one): one is typeof one & { at: OnTheWay } => one.at !== 'finished'),
   }
+}
+
+/** What the encoder handed over, with its typed numbers; null where none is of this step. */
+export function typedMemory(cells: readonly TypedCell[], run: HeadRun): Rows | null {
+  const own = cells.filter((cell) => cell.step === MEMORY_STEP)
+  if (own.length === 0) return null
+  const data = run.keyRead.data.slice()
+  for (const { row, column, value } of own) data[row * run.keyRead.width + column] = value
+  return { ...run.keyRead, data }
 }
 
 /** The edit that puts the cells of one step into a run; null where none is of this step. */

@@ -37,7 +37,7 @@ export function createBenchMethods({
         const { opened, ids } = await benchText(whole, prompt)
         const run = await first.headRun(opened, ids, place, { signal })
         const query = within(place.query ?? ids.length - 1, ids.length, 'query')
-        const key = within(place.key ?? 0, ids.length, 'key')
+        const key = within(place.key ?? 0, run.keyIds.length, 'key')
         const token = answer === undefined ? undefined : tokenOf(opened, answer)
         const asked = {
           ...(token === undefined ? {} : { answer: token }),
@@ -46,6 +46,7 @@ export function createBenchMethods({
         const [item] = (await opened.run(ids, { signal, top: 1 })).items
         return {
           tokens: view(opened, ids),
+          key_tokens: view(opened, run.keyIds),
           kv_head: run.kvHead,
           query,
           key,
@@ -60,7 +61,7 @@ export function createBenchMethods({
           reach: first.scoreReach(run, query),
           curve: first.reachCurve(run, query, key),
           spectra: first.headSpectra(run),
-          heads_add: await first.headsAdd(opened, ids, place.layer),
+          heads_add: await first.headsAdd(opened, ids, place.layer, place.cross),
           losses: item!.positions.map(({ loss }) => loss),
           loss: item!.loss,
         }
@@ -71,6 +72,7 @@ export function createBenchMethods({
       prompt,
       layer,
       head,
+      cross,
       noScale,
       ...changes
     }: T.BenchEditRequest): Promise<T.BenchEditReply> =>
@@ -80,7 +82,7 @@ export function createBenchMethods({
         const { before, after, steps, predictions, moved } = await first.editStep(
           opened,
           ids,
-          { layer, head },
+          placeOf({ layer, head, cross }),
           options,
         )
         const shown = [...predictions.before, ...predictions.after].flatMap(({ top }) =>
@@ -88,6 +90,7 @@ export function createBenchMethods({
         )
         return {
           tokens: view(opened, ids),
+          key_tokens: view(opened, before.keyIds),
           steps,
           pattern: { before: grid(before.pattern), after: grid(after.pattern) },
           moved,
@@ -97,10 +100,10 @@ export function createBenchMethods({
         }
       }),
 
-    benchBasis: ({ model, prompt, layer, head, seed }: T.BasisRequest): Promise<T.BasisReply> =>
+    benchBasis: ({ model, prompt, seed, ...place }: T.BasisRequest): Promise<T.BasisReply> =>
       models.use(model, async (whole) => {
         const { opened, ids } = await benchText(whole, prompt)
-        const run = await first.headRun(opened, ids, { layer, head })
+        const run = await first.headRun(opened, ids, placeOf(place))
         const { b: _, ...check } = await first.basisCheck(opened, run, seed)
         return check
       }),
@@ -110,13 +113,14 @@ export function createBenchMethods({
       prompt,
       layer,
       head,
+      cross,
       metric,
       parameters,
     }: T.HeadGradientsRequest): Promise<T.HeadGradientsReply> =>
       models.use(model, async (whole) => {
         const { opened, ids } = await benchText(whole, prompt)
-        const run = await first.headRun(opened, ids, { layer, head })
-        const block = await first.blockGradients(opened, ids, layer, metric)
+        const run = await first.headRun(opened, ids, placeOf({ layer, head, cross }))
+        const block = await first.blockGradients(opened, ids, layer, metric, cross)
         const own = await first.headGradients(opened, block, head)
         const found = parameters ? first.parameterGradients(block, run) : null
         const matrix = (one: { rows: number; cols: number; data: Float64Array }): T.GridReply => ({
@@ -186,6 +190,7 @@ export function createBenchMethods({
       prompt,
       layer,
       head,
+      cross,
       query,
       key,
       epsilon,
@@ -193,7 +198,7 @@ export function createBenchMethods({
     }: T.NudgeRequest): Promise<T.NudgeReply> =>
       models.use(model, async (whole) => {
         const { opened, ids } = await benchText(whole, prompt)
-        return first.nudge(opened, ids, { layer, head }, { query, key }, epsilon, metric)
+        return first.nudge(opened, ids, placeOf({ layer, head, cross }), { query, key }, epsilon, metric)
       }),
 
     accounting: ({ model }: { model: string }): Promise<T.AccountingReply> =>
@@ -237,18 +242,28 @@ export function createBenchMethods({
 async function benchText(model: Model, prompt: T.PromptInput): Promise<{ opened: Model; ids: number[] }> {
   const { model: opened, ids } = await oneText(model, [prompt])
   const [own] = ids
-  if (own!.length <= LONGEST_BENCH) return { opened, ids: [...own!] }
+  const longest = Math.max(own!.length, opened.engine().reads?.ids[0]?.length ?? 0)
+  if (longest <= LONGEST_BENCH) return { opened, ids: [...own!] }
   throw new HeadscopeError(
     'bad-request',
-    `The prompt has ${own!.length} tokens, but a head is taken apart on ${LONGEST_BENCH} at most; choose a shorter prompt.`,
+    `The prompt has ${longest} tokens, but a head is taken apart on ${LONGEST_BENCH} at most; choose a shorter prompt.`,
   )
+}
+
+/** A head as the bench takes it. */
+function placeOf({
+  layer,
+  head,
+  cross,
+}: Pick<T.BenchRequest, 'layer' | 'head'> & { cross?: boolean | undefined }) {
+  return { layer, head, ...(cross ? { cross } : {}) }
 }
 
 function within(index: number, length: number, name: string): number {
   if (index < length) return index
   throw new HeadscopeError(
     'bad-request',
-    `There is no ${name} ${index}: the prompt has ${length} tokens, numbered from 0.`,
+    `There is no ${name} ${index}: its text has ${length} tokens, numbered from 0.`,
   )
 }
 
