@@ -11,7 +11,7 @@ import type { Reading } from './reading.ts'
 
 /** Whether cells of so many pixels have room for their numbers: a sign wants some more. */
 export function holdsNumbers(cell: number, signed: boolean): boolean {
-  return cell >= (signed ? 40 : 32)
+  return cell >= (signed ? 42 : 36)
 }
 
 interface Props {

@@ -22,6 +22,8 @@ import { Palette } from './palette.tsx'
 import { StatusBar } from './status-bar.tsx'
 import { TabRow } from './tab-row.tsx'
 
+/** A narrow window, or a large zoom, begins with narrow sides: they keep their share when it changes. */
+const narrow = innerWidth < 1100
 const startedEmpty = getSelection().model === null
 
 export function Frame() {
@@ -35,11 +37,10 @@ export function Frame() {
       <Group className="panes" {...layout}>
         <Panel
           id="library"
-          defaultSize="208px"
+          defaultSize={narrow ? '150px' : '208px'}
           minSize="150px"
           maxSize="380px"
           collapsible
-          groupResizeBehavior="preserve-pixel-size"
         >
           <Library />
         </Panel>
@@ -54,11 +55,10 @@ export function Frame() {
         <Separator className="splitter" />
         <Panel
           id="inspector"
-          defaultSize="268px"
+          defaultSize={narrow ? '210px' : '268px'}
           minSize="210px"
           maxSize="440px"
           collapsible
-          groupResizeBehavior="preserve-pixel-size"
         >
           <Inspector />
         </Panel>

@@ -16,7 +16,7 @@ import { GridPane } from './grid-pane.tsx'
 import { COLUMN_LABEL, ROW_LABEL } from './head-grid.tsx'
 import { headsFigure } from './heads-figure.ts'
 import { HeadsToolbar, useAgainst, useOrder, useTileSize } from './heads-toolbar.tsx'
-import { BETWEEN, gridLayout } from './layout.ts'
+import { BETWEEN, gridLayout, NARROW } from './layout.ts'
 import { RankedList } from './ranked-list.tsx'
 import { ScoreScatter } from './score-scatter.tsx'
 import { Unscored } from './unscored.tsx'
@@ -63,7 +63,9 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
 
   const layout = gridLayout(model.spec, size, ROW_LABEL, COLUMN_LABEL, held?.spec)
   const pitch = zoom === 'fit' ? layout.pitch : zoom === 'medium' ? 44 : 76
-  const room = layout.beside ? (size.width - PADDING) * (held ? 0.5 : 0.42) : size.width - PADDING - RANKED
+  const room = layout.beside
+    ? (size.width - PADDING) * (held ? 0.5 : 0.42)
+    : size.width - PADDING - (size.width < NARROW ? 0 : RANKED)
   const own = held ? (room - BETWEEN) / 2 : room
   const looks = order === 'alike' ? thumbnails : null
   const groups = useMemo(

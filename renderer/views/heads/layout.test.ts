@@ -16,6 +16,12 @@ test('30 × 9 and 12 × 12 fit without scrolling at 1440 × 900', () => {
   expect(12 * at(12, 12).pitch + 26).toBeLessThanOrEqual(660)
 })
 
+test('a narrow place has one column: tiles use its whole width', () => {
+  const { beside, pitch } = at(4, 6, 560, 900)
+  expect(beside).toBe(false)
+  expect(pitch).toBeGreaterThan(at(4, 6, 700, 900).pitch)
+})
+
 test('two grids beside each other fit where one does', () => {
   const spec = { n_layers: 2, n_heads: 8 }
   const { pitch } = gridLayout(spec, { width: 950, height: 660 }, 30, 26, spec)

@@ -5,6 +5,8 @@ const GAP = 16
 /** Between two grids, and above them. */
 export const BETWEEN = 20
 const CAPTION = 20
+/** A place of so few pixels has everything in one column; as the style sheet has it. */
+export const NARROW = 680
 const PADDING = 24 // of the body, both sides
 
 export interface GridLayout {
@@ -32,8 +34,9 @@ export function gridLayout(
   const layers = Math.max(spec.n_layers, second?.n_layers ?? 0)
   const labels = second ? 2 * rowLabel + BETWEEN : rowLabel
   const above = second ? columnLabel + CAPTION : columnLabel
-  const beside = heads < layers * 2
-  const width = size.width - PADDING - RANKED - GAP * (beside ? 2 : 1)
+  const narrow = size.width < NARROW // the ranked list is then below
+  const beside = heads < layers * 2 && !narrow
+  const width = size.width - PADDING - (narrow ? 0 : RANKED + GAP * (beside ? 2 : 1))
   const room = beside
     ? { width: width * (second ? 0.56 : 0.46) - labels, height: size.height - above - 8 }
     : { width: width - labels - 8, height: size.height * (size.height < 560 ? 0.3 : 0.36) - above }
