@@ -21,7 +21,9 @@ import {
 } from './scores/score.ts'
 import {
   drawnSequences,
+  fittingLength,
   givenRepeats,
+  ordinaryIds,
   type RepeatSequences,
   randomRepeats,
   type ScoreSequence,
@@ -32,6 +34,7 @@ import { DEFAULT_SCORES, type HeadScores, type ScanResult, type Score } from './
 export interface ScanOptions {
   /** Names of scores, or `all`; default: the four of repeated random tokens. */
   readonly scores?: readonly string[]
+  /** Tokens of one copy; default 48, or as many as fit. */
   readonly length?: number
   readonly batch?: number
   readonly seed?: number
@@ -67,7 +70,7 @@ export async function scanHeads(model: Model, options: ScanOptions = {}): Promis
   const kinds = kindsOf(scores)
   const computed = scores.filter((score) => score.kind !== 'pattern')
   const steps = createSteps(kinds, computed, context, options)
-  const warnings = new Set<string>()
+  const warnings = new Set(settings.note === null ? [] : [settings.note])
   const table = new Map<string, Score[][]>()
   let items: readonly RunItem[] = []
   const seed = options.sequences ? null : settings.seed
@@ -143,9 +146,9 @@ export function isScanOf(scan: ScanResult, model: Model, options: ScanOptions): 
 // --- Internal helpers ---
 
 function settingsOf(model: Model, options: ScanOptions) {
-  const { length = 48, batch = 32, seed = 1, bos = model.tokenizer?.addsBos ?? false } = options
+  const { batch = 32, seed = 1, bos = model.tokenizer?.addsBos ?? false } = options
   for (const [name, value, least] of [
-    ['length', length, 2],
+    ['length', options.length ?? 2, 2],
     ['batch', batch, 1],
     ['seed', seed, 0],
   ] as const)
@@ -154,7 +157,11 @@ function settingsOf(model: Model, options: ScanOptions) {
         'bad-request',
         `${name} must be a whole number of ${least} or more, but is ${value}.`,
       )
-  return { length, batch, seed, bos }
+  const { length, note } =
+    options.length !== undefined || options.sequences
+      ? { length: options.length ?? 0, note: null }
+      : fittingLength([model], ordinaryIds(model).length, bos)
+  return { length, batch, seed, bos, note }
 }
 
 /** The kinds of sequences that the scores read; the repeats are always run, for the losses. */

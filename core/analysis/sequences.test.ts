@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { givenRepeats, randomRepeats } from './sequences.ts'
+import { fittingLength, givenRepeats, randomRepeats } from './sequences.ts'
 
 const model = {
   spec: { dVocab: 40 },
@@ -29,6 +29,21 @@ test('a copy longer than the vocabulary is refused with numbers', () => {
   expect(() => randomRepeats(model, { length: 39, batch: 1, seed: 1, bos: false })).toThrow(
     /39 different.*38/,
   )
+})
+
+test('unasked, a copy is as long as tokens and positions allow, and says when it is short', () => {
+  const of = (positional: string, nCtx: number) =>
+    [{ spec: { positional, nCtx } }] as unknown as Parameters<typeof fittingLength>[0]
+  expect(fittingLength(of('learned', 1024), 8000, true)).toEqual({ length: 48, note: null })
+  expect(fittingLength(of('learned', 97), 48, true)).toEqual({ length: 48, note: null })
+  // 1 + 2 · 15 = 31 of 32 positions.
+  const short = fittingLength(of('learned', 32), 8000, true)
+  expect(short.length).toBe(15)
+  expect(short.note).toMatch(/15 tokens instead of 48: there are only 32 positions/)
+  const few = fittingLength(of('rotary', 32), 38, true)
+  expect(few.length).toBe(38)
+  expect(few.note).toMatch(/38 tokens instead of 48: there are only 38 ordinary tokens/)
+  expect(() => fittingLength(of('learned', 1024), 1, false)).toThrow('only 1 ordinary tokens')
 })
 
 test('given sequences are checked', () => {

@@ -137,6 +137,38 @@ export function drawnSequences(
   return many(() => twoContexts(draw(pool, 5 * count, random.below), random.below), 0)
 }
 
+/** Tokens of one copy where none are asked for. */
+const COPY = 48
+
+/**
+ * How long one copy is where no length is asked for: 48 tokens, or as many as there are different tokens to draw
+ * (`different`) and learned positions for two copies, in every one of the models. `note`: a sentence that says so where
+ * it is fewer, else null. Throws `bad-request` where not even two tokens fit.
+ */
+export function fittingLength(
+  models: readonly Pick<Model, 'spec'>[],
+  different: number,
+  bos: boolean,
+): { readonly length: number; readonly note: string | null } {
+  const positions = Math.min(
+    ...models.map(({ spec }) => (spec.positional === 'learned' ? spec.nCtx : Number.POSITIVE_INFINITY)),
+  )
+  const length = Math.min(COPY, different, Math.floor((positions - Number(bos)) / 2))
+  const why = length === different ? `${different} ordinary tokens to draw from` : `${positions} positions`
+  if (length < 2)
+    throw new HeadscopeError(
+      'bad-request',
+      `There are only ${why}: too few for two copies of two random tokens.`,
+    )
+  return {
+    length,
+    note:
+      length === COPY
+        ? null
+        : `One copy of the random sequences has ${length} tokens instead of ${COPY}: there are only ${why}.`,
+  }
+}
+
 /** Ids of the vocabulary without special and added ones. */
 export function ordinaryIds(model: Pick<Model, 'tokenizer' | 'spec'>): number[] {
   const special = model.tokenizer?.specialIds ?? new Set<number>()

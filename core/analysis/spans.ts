@@ -15,6 +15,7 @@ import { meanScore } from './bootstrap.ts'
 import { targetsByQuery } from './repeats.ts'
 import { scanHeads } from './scan.ts'
 import { noScore } from './scores/score.ts'
+import { fittingLength, ordinaryIds } from './sequences.ts'
 import type { Score } from './types.ts'
 import { wilson } from './wilson.ts'
 
@@ -345,7 +346,10 @@ async function randomRepeats(model: Model, options: SpanOptions): Promise<Score[
   try {
     const { heads } = await scanHeads(model, {
       scores: ['induction'],
-      length: Math.min(48, Math.floor((model.spec.nCtx - 1) / 2)),
+      length: Math.min(
+        fittingLength([model], ordinaryIds(model).length, true).length,
+        Math.floor((model.spec.nCtx - 1) / 2),
+      ),
       batch: options.batch ?? 16,
       seed: options.seed ?? 1,
       ...(options.signal ? { signal: options.signal } : {}),

@@ -23,7 +23,7 @@ export interface ComparedPrompt {
 
 export interface CompareOptions {
   readonly scores?: readonly string[]
-  readonly length?: number // tokens of one copy; default 48
+  readonly length?: number // tokens of one copy; default 48, or as many as fit both
   readonly batch?: number // sequences; default 32
   readonly seed?: number
   readonly bos?: boolean

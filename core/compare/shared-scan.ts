@@ -3,7 +3,7 @@
  * the values behind them, sequence by sequence; or a sentence why there are none. Cost: one scan of each.
  */
 import { type ScanOptions, scanHeads } from '../analysis/scan.ts'
-import { randomRepeats } from '../analysis/sequences.ts'
+import { fittingLength, ordinaryIds, randomRepeats } from '../analysis/sequences.ts'
 import type { HeadScores } from '../analysis/types.ts'
 import type { Model } from '../run/model.ts'
 import type { CompareOptions } from './compare.ts'
@@ -29,10 +29,11 @@ export async function bothScans(
   options: CompareOptions,
   report: (done: number) => void,
 ): Promise<BothScans | string> {
-  const { length = 48, batch = 32, seed = 1 } = options
+  const { batch = 32, seed = 1 } = options
   const shared = vocabulary.same ? null : new Set(sharedIds(a, b))
-  if (shared && shared.size < length)
-    return `Scores are not compared: a sequence of ${length} different tokens needs as many that both vocabularies share, and there are ${shared.size}.`
+  const needed = options.length ?? 2
+  if (shared && shared.size < needed)
+    return `Scores are not compared: a sequence of ${needed} different tokens needs as many that both vocabularies share, and there are ${shared.size}.`
   const bosId = a.tokenizer?.bosId ?? null
   const sameBos = !b.tokenizer || bosId === b.tokenizer.bosId
   const bos = options.bos ?? ((a.tokenizer?.addsBos ?? false) && sameBos)
@@ -42,6 +43,10 @@ export async function bothScans(
     spec: a.spec,
     tokenizer: withSpecial(a.tokenizer ?? b.tokenizer, special),
   }
+  const { length, note } =
+    options.length === undefined
+      ? fittingLength([a, b], ordinaryIds(source).length, bos)
+      : { length: options.length, note: null }
   const sequences = randomRepeats(source, { length, batch, seed, bos }).ids
   const scan = async (model: Model, before: number) => {
     const values = new Map<string, readonly number[]>()
@@ -63,7 +68,7 @@ export async function bothScans(
     names: inA.result.settings.scores,
     valuesA: inA.values,
     valuesB: inB.values,
-    warnings: [...inA.result.warnings, ...inB.result.warnings],
+    warnings: [...(note === null ? [] : [note]), ...inA.result.warnings, ...inB.result.warnings],
   }
 }
 

@@ -12,6 +12,7 @@ import {
   openModel,
   patternDifference,
   reportHtml,
+  scanHeads,
   scanSeries,
 } from '../../core/index.ts'
 import { ROOT } from '../support/command-line.ts'
@@ -105,6 +106,26 @@ describe('twins and bundled checkpoints', () => {
     expect(result.identical).toBe(false)
     expect(result.prediction.kl!).toBeLessThan(1e-2)
     expect(Math.max(...result.heads.map((head) => head.pattern_distance!))).toBeLessThan(0.02)
+  })
+
+  test.each([
+    [
+      'a small vocabulary',
+      join('constructed', 'induction-exact'),
+      /39 tokens instead of 48: .* 39 ordinary tokens/,
+    ],
+    ['few positions', join('transformers', 'gpt2-prefixed'), /1[56] tokens instead of 48: .* 32 positions/],
+  ])('%s: unasked, the sequences are as long as fits, and the comparison says so', async (_, path, note) => {
+    const [a, b] = [await open(join(FIXTURES, path)), await open(join(FIXTURES, path))]
+    const ids = [5, 9, 2, 5, 9]
+    const result = await compare(a, b, [{ a: ids, b: ids }], { batch: 4 })
+    expect(result.warnings.join()).toMatch(note)
+    expect(result.heads.length).toBeGreaterThan(0)
+    for (const { deltas } of result.heads) expect(deltas.induction).toMatchObject({ value: 0, n: 4 })
+    const scan = await scanHeads(a, { batch: 4 })
+    expect(scan.warnings.join()).toMatch(note)
+    // What was asked for is not shortened.
+    await expect(compare(a, b, [{ a: ids, b: ids }], { batch: 4, length: 48 })).rejects.toThrow()
   })
 
   test('another vocabulary: the differing tokens are named, and so is what can still be compared', async () => {

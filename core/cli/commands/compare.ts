@@ -32,7 +32,7 @@ export const compare = command({
   options: {
     ...PROMPT_OPTIONS,
     scores: { type: 'text', value: 'NAMES', help: 'all, or names with commas (default: the first four)' },
-    length: { type: 'whole', value: 'N', help: 'tokens of one copy (default 48)' },
+    length: { type: 'whole', value: 'N', help: 'tokens of one copy (default 48, or what fits)' },
     batch: { type: 'whole', value: 'N', help: 'sequences (default 32)' },
     seed: { type: 'whole', value: 'N', help: 'seed of the random tokens (default 1)' },
     match: { type: 'flag', help: 'match heads by behaviour, not by index' },

@@ -31,7 +31,7 @@ export const scan = command({
   options: {
     ...MODEL_OPTIONS,
     scores: { type: 'text', value: 'NAMES', help: 'all, or names with commas (default: the first four)' },
-    length: { type: 'whole', value: 'N', help: 'tokens of one copy (default 48)' },
+    length: { type: 'whole', value: 'N', help: 'tokens of one copy (default 48, or what fits)' },
     batch: { type: 'whole', value: 'N', help: 'sequences (default 32)' },
     seed: { type: 'whole', value: 'N', help: 'seed of the random tokens (default 1)' },
     bos: {
