@@ -6,18 +6,20 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type {
   BenchEditReply,
+  BenchHeadInput,
   BenchReply,
-  HeadInput,
+  GridReply,
   OpenedModel,
   RunDetail,
 } from '../../../core/api/contract.ts'
 import { api } from '../../api/client.ts'
 import { rowOf } from '../../api/pattern.ts'
 import { useModel, usePattern, useRun } from '../../api/queries.ts'
+import { useTextPattern } from '../../api/two-texts.ts'
 import { parseToken } from '../../state/metric.ts'
 import { promptOf } from '../../state/prompt-of.ts'
 import { type HeadId, headName, sameHead } from '../../state/selection.ts'
-import { useSelection, useTool } from '../../state/store.ts'
+import { setTool, useSelection, useTool } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
@@ -29,6 +31,7 @@ import { EditBar } from './edit-bar.tsx'
 import { Effect } from './effect.tsx'
 import { Gradients } from './gradients.tsx'
 import { OpenStep } from './open-step.tsx'
+import { SOURCE_KEY } from './pick.ts'
 import { Reach } from './reach.tsx'
 import { Sharpness } from './sharpness.tsx'
 import { Sources } from './sources.tsx'
@@ -58,29 +61,38 @@ export function BenchView() {
 
 function Bench({ model, run, head }: { model: OpenedModel; run: RunDetail; head: HeadId }) {
   const length = run.views.length
+  const [attention, setAttention] = useTool<'own' | 'source'>('bench_at', 'own')
+  const cross = attention === 'source' && run.source !== undefined
+  const keys = cross ? run.source!.length : length
   const tool = useSelection((s) => s.tool)
   const locked = useSelection((s) => s.query)
   const lockedKey = useSelection((s) => s.key)
+  const [sourceKey] = useTool<string>(SOURCE_KEY, '')
   const query = locked !== null && locked < length ? locked : length - 1
   const shown = usePattern(run.id, head)
+  const overSource = useTextPattern(run.id, 'cross', cross ? head : null)
   const pattern = sameHead(shown.data ?? null, head) ? shown.data!.pattern : null
-  const strongest = useMemo(() => (pattern ? mostAttended(rowOf(pattern, query)) : null), [pattern, query])
-  const chosen = lockedKey !== null && lockedKey < length ? lockedKey : strongest
+  const strongest = useMemo(() => {
+    if (cross) return overSource.data ? mostAttended(gridRow(overSource.data, query)) : null
+    return pattern ? mostAttended(rowOf(pattern, query)) : null
+  }, [cross, overSource.data, pattern, query])
+  const looked = cross ? (sourceKey === '' ? null : Number(sourceKey)) : lockedKey
+  const chosen = looked !== null && looked < keys ? looked : strongest
   // A run that keeps no pattern has none to choose from.
-  const keyAt = chosen ?? (shown.isError ? 0 : null)
+  const keyAt = chosen ?? (shown.isError || overSource.isError ? 0 : null)
   const answer = parseToken(tool.answer ?? '') ?? run.predictions[query]?.topTokens[0] ?? null
-  const place = { model: model.path, prompt: promptOf(run), ...head }
+  const place = { model: model.path, prompt: promptOf(run), ...head, ...(cross ? { cross } : {}) }
   const bench = useQuery({
-    queryKey: ['bench', model.path, run.id, head.layer, head.head, query, keyAt, answer?.id],
+    queryKey: ['bench', model.path, run.id, head.layer, head.head, cross, query, keyAt, answer?.id],
     queryFn: ({ signal }) =>
       api.benchHead({ ...place, query, key: keyAt!, ...(answer ? { answer: answer.id } : {}) }, signal),
     enabled: keyAt !== null,
     placeholderData: keepPreviousData,
     retry: false,
   })
-  const changes = changesOf(tool, length)
+  const changes = changesOf(tool, length, cross ? keys : null)
   const edit = useQuery({
-    queryKey: ['bench-edit', model.path, run.id, head.layer, head.head, changes],
+    queryKey: ['bench-edit', model.path, run.id, head.layer, head.head, cross, changes],
     queryFn: ({ signal }) => api.benchEdit({ ...place, ...changes! }, signal),
     enabled: changes !== null,
     placeholderData: keepPreviousData,
@@ -92,20 +104,28 @@ function Bench({ model, run, head }: { model: OpenedModel; run: RunDetail; head:
     <Machine
       model={model}
       run={run}
-      head={head}
       place={place}
       bench={bench.data}
       changed={changes !== null}
       late={bench.isPlaceholderData || (changes !== null && edit.isPlaceholderData)}
       edit={changes === null ? null : (edit.data ?? null)}
+      attention={run.source ? (cross ? 'source' : 'own') : null}
+      onAttention={(next) => {
+        setAttention(next)
+        setTool('bench_typed', '') // what was typed belongs to the other attention
+      }}
       problem={changes !== null && edit.isError ? edit.error.message : null}
       answer={answer?.text ?? null}
     />
   )
 }
 
-function mostAttended(row: Float32Array): number {
-  return row.reduce((best, weight, key) => (weight > row[best]! ? key : best), 0)
+function mostAttended(row: ArrayLike<number>): number {
+  return Array.from(row).reduce((best, weight, key) => (weight > row[best]! ? key : best), 0)
+}
+
+function gridRow({ shape, values }: GridReply, row: number): number[] {
+  return values.slice(row * shape[1], (row + 1) * shape[1]).map((value) => value ?? 0)
 }
 
 type Panel = 'effect' | 'sources' | 'sharpness' | 'reach' | 'gradients' | 'basis' | 'counts'
@@ -123,19 +143,22 @@ const PANELS: readonly { readonly value: Panel; readonly label: string }[] = [
 interface MachineProps {
   readonly model: OpenedModel
   readonly run: RunDetail
-  readonly head: HeadId
-  /** The same as a request. */
-  readonly place: HeadInput
+  /** The head, as a request. */
+  readonly place: BenchHeadInput
   readonly bench: BenchReply
   readonly changed: boolean
   /** What is shown is of the head or the changes before: the next is on its way. */
   readonly late: boolean
   readonly edit: BenchEditReply | null
+  /** Which attention of the decoder; null: there is one. */
+  readonly attention: 'own' | 'source' | null
+  readonly onAttention: (next: 'own' | 'source') => void
   readonly problem: string | null
   readonly answer: string | null
 }
 
-function Machine({ model, run, head, place, bench, changed, late, edit, problem, answer }: MachineProps) {
+function Machine(props: MachineProps) {
+  const { model, run, place, bench, changed, late, edit, attention, problem, answer } = props
   const theme = useTheme()
   const [layout, setLayout] = useTool<'app' | 'lecture'>('bench_layout', 'app')
   const [name, setName] = useTool<string>('bench_step', 'weights')
@@ -151,6 +174,17 @@ function Machine({ model, run, head, place, bench, changed, late, edit, problem,
   return (
     <div className={late ? 'view sweep-view is-late' : 'view sweep-view'} aria-busy={late}>
       <div className="toolbar is-wrapping bench-toolbar">
+        {attention && (
+          <Segmented
+            label="Attention"
+            value={attention}
+            options={[
+              { value: 'own', label: 'own text' },
+              { value: 'source', label: 'source' },
+            ]}
+            onChange={props.onAttention}
+          />
+        )}
         <Segmented
           label="Layout"
           value={layout}
@@ -160,7 +194,7 @@ function Machine({ model, run, head, place, bench, changed, late, edit, problem,
           ]}
           onChange={setLayout}
         />
-        <EditBar tokens={bench.tokens} scores={scores} query={bench.query} keyAt={bench.key} />
+        <EditBar bench={bench} scores={scores} cross={attention === 'source'} />
       </div>
       <StepStrip
         stages={stages}
@@ -197,8 +231,8 @@ function Machine({ model, run, head, place, bench, changed, late, edit, problem,
           {panel === 'sources' && <Sources bench={bench} place={place} answer={answer} />}
           {panel === 'sharpness' && <Sharpness bench={bench} />}
           {panel === 'reach' && <Reach bench={bench} place={place} />}
-          {panel === 'gradients' && <Gradients model={model} run={run} head={head} bench={bench} />}
-          {panel === 'basis' && <Basis model={model} run={run} head={head} />}
+          {panel === 'gradients' && <Gradients model={model} run={run} place={place} bench={bench} />}
+          {panel === 'basis' && <Basis run={run} place={place} />}
           {panel === 'counts' && <Accounting model={model} />}
         </aside>
       </div>

@@ -38,3 +38,12 @@ describe('changes of a head', () => {
     })
   })
 })
+
+it('of a head over a source, rows of keys and columns are the source’s', () => {
+  const text = '5.7=1 key:7.0=2 query:7.0=3 memory:9.1=4 weights:2.7=0.5'
+  const steps = (source: number | null) => parseTyped(text, 6, source).map(({ step }) => step)
+  expect(steps(8)).toEqual(['masked scores', 'key', 'weights'])
+  expect(steps(null)).toEqual([])
+  expect(changesOf({ bench_mask: 'off' }, 6, 8)).toBeNull()
+  expect(changesOf({ bench_mask: 'off' }, 6)).toEqual({ noMask: true })
+})

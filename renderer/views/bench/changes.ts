@@ -13,17 +13,25 @@ export const SCORES = 'masked scores'
 /** Steps whose rows and columns both are tokens. */
 const SQUARE = /scores$|^weights$/
 
+/** Steps whose rows are the source's, where a head looks at one. */
+const KEY_STEPS: ReadonlySet<string> = new Set(['memory', 'key', 'value'])
+
+export function isKeyStep(step: string, cross: boolean): boolean {
+  return cross && KEY_STEPS.has(step)
+}
+
 /**
  * `5.3=1.25 weights:6.0=0.9 weighted_values:2.7=-4`: step (masked scores when it is not said), row, column, value; what
- * is not one, or lies outside a text of `length` tokens, is left out.
+ * is not one, or lies outside a text of `length` tokens (`source`: of the source that a head looks at), is left out.
  */
-export function parseTyped(text: string, length: number): TypedCell[] {
+export function parseTyped(text: string, length: number, source: number | null = null): TypedCell[] {
   return text.split(' ').flatMap((part) => {
     const match = /^(?:([a-z_]{1,40}):)?(\d{1,6})\.(\d{1,6})=(-?[\d.]+(?:e-?\d+)?)$/i.exec(part)
     if (!match) return []
     const step = match[1]?.replaceAll('_', ' ') ?? SCORES
     const [row, column, value] = [Number(match[2]), Number(match[3]), Number(match[4])]
-    const inside = row < length && (!SQUARE.test(step) || column < length)
+    const rows = isKeyStep(step, source !== null) ? source! : length
+    const inside = row < rows && (!SQUARE.test(step) || column < (source ?? length))
     return inside && Number.isFinite(value) ? [{ step, row, column, value }] : []
   })
 }
@@ -47,11 +55,15 @@ export function withoutCell(typed: readonly TypedCell[], at: Omit<TypedCell, 'va
 }
 
 /** The changes that act, or null when the head runs as it is. */
-export function changesOf(tool: Readonly<Record<string, string>>, length: number): Changes | null {
+export function changesOf(
+  tool: Readonly<Record<string, string>>,
+  length: number,
+  source: number | null = null,
+): Changes | null {
   const temperature = Number(tool.bench_tau || 1)
-  const cells = parseTyped(tool.bench_typed ?? '', length)
+  const cells = parseTyped(tool.bench_typed ?? '', length, source)
   const changes: Changes = {
-    ...(tool.bench_mask === 'off' ? { noMask: true } : {}),
+    ...(tool.bench_mask === 'off' && source === null ? { noMask: true } : {}),
     ...(tool.bench_scale === 'off' ? { noScale: true } : {}),
     ...(Number.isFinite(temperature) && temperature > 0 && temperature !== 1 ? { temperature } : {}),
     ...(cells.length > 0 ? { cells } : {}),

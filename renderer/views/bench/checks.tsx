@@ -1,18 +1,15 @@
 /** The basis check (another basis of queries and keys changes no score) and the counts of parameters and memory. */
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { AccountingReply, OpenedModel, RunDetail } from '../../../core/api/contract.ts'
+import type { AccountingReply, BenchHeadInput, OpenedModel, RunDetail } from '../../../core/api/contract.ts'
 import { api } from '../../api/client.ts'
-import { promptOf } from '../../state/prompt-of.ts'
-import type { HeadId } from '../../state/selection.ts'
 import { Fact } from './effect.tsx'
 
-export function Basis({ model, run, head }: { model: OpenedModel; run: RunDetail; head: HeadId }) {
+export function Basis({ run, place }: { run: RunDetail; place: BenchHeadInput }) {
   const [seed, setSeed] = useState(1)
   const check = useQuery({
-    queryKey: ['basis', model.path, run.id, head.layer, head.head, seed],
-    queryFn: ({ signal }) =>
-      api.benchBasis({ model: model.path, prompt: promptOf(run), ...head, seed }, signal),
+    queryKey: ['basis', run.id, place, seed],
+    queryFn: ({ signal }) => api.benchBasis({ ...place, seed }, signal),
     retry: false,
   })
   const reply = check.data

@@ -1,31 +1,31 @@
 /** What can be changed in the head: a typed score, the temperature, the mask, √d_k. All of it is in the address. */
 import { type FormEvent, useState } from 'react'
-import type { GridReply } from '../../../core/api/contract.ts'
-import type { TokenView } from '../../../core/checkpoint/types.ts'
+import type { BenchReply, GridReply } from '../../../core/api/contract.ts'
 import { preciseWeight } from '../../state/format.ts'
 import { select, setTool, useSelection, useTool } from '../../state/store.ts'
-import { formatTyped, parseTyped, SCORES, withCell, withoutCell } from './changes.ts'
+import { formatTyped, isKeyStep, parseTyped, SCORES, withCell, withoutCell } from './changes.ts'
 
 interface Props {
-  readonly tokens: readonly TokenView[]
+  readonly bench: BenchReply
   /** [query, key], as the head runs unchanged. */
   readonly scores: GridReply
-  readonly query: number
-  readonly keyAt: number
+  /** The head looks at a source: there is no mask to take away. */
+  readonly cross: boolean
 }
 
-export function EditBar({ tokens, scores, query, keyAt }: Props) {
+export function EditBar({ bench, scores, cross }: Props) {
+  const { tokens, key_tokens: keys, query, key: keyAt } = bench
   const tool = useSelection((s) => s.tool)
   const [tau] = useTool<string>('bench_tau', '1')
-  const typed = parseTyped(tool.bench_typed ?? '', tokens.length)
-  const score = scores.values[query * tokens.length + keyAt] ?? null
+  const typed = parseTyped(tool.bench_typed ?? '', tokens.length, cross ? keys.length : null)
+  const score = scores.values[query * keys.length + keyAt] ?? null
   const changed = tool.bench_mask || tool.bench_scale || tool.bench_tau || tool.bench_typed
   const toggle = (name: string) => change(name, tool[name] === 'off' ? '' : 'off')
   return (
     <div className="bench-edits">
       <ScoreForm
         key={`${query}.${keyAt}`}
-        label={`${query} ${tokens[query]?.text} → ${keyAt} ${tokens[keyAt]?.text}`}
+        label={`${query} ${tokens[query]?.text} → ${keyAt} ${keys[keyAt]?.text}`}
         now={score}
         onType={(value) =>
           change(
@@ -50,14 +50,16 @@ export function EditBar({ tokens, scores, query, keyAt }: Props) {
         />
         <output>{tau}</output>
       </label>
-      <button
-        type="button"
-        className={tool.bench_mask === 'off' ? 'button small toggle is-on' : 'button small toggle'}
-        aria-pressed={tool.bench_mask === 'off'}
-        onClick={() => toggle('bench_mask')}
-      >
-        No mask
-      </button>
+      {!cross && (
+        <button
+          type="button"
+          className={tool.bench_mask === 'off' ? 'button small toggle is-on' : 'button small toggle'}
+          aria-pressed={tool.bench_mask === 'off'}
+          onClick={() => toggle('bench_mask')}
+        >
+          No mask
+        </button>
+      )}
       <button
         type="button"
         className={tool.bench_scale === 'off' ? 'button small toggle is-on' : 'button small toggle'}
@@ -74,7 +76,8 @@ export function EditBar({ tokens, scores, query, keyAt }: Props) {
             title={`Open the step ${one.step}`}
             onClick={() => {
               setTool('bench_step', one.step)
-              if (one.row < tokens.length) select({ query: one.row, also: [] }, { replace: true })
+              if (one.row < tokens.length && !isKeyStep(one.step, cross))
+                select({ query: one.row, also: [] }, { replace: true })
             }}
           >
             {one.step === SCORES ? `${one.row} → ${one.column}` : `${one.step} ${one.row}, ${one.column}`}:{' '}

@@ -127,10 +127,10 @@ function Said({ edit, pos }: { edit: BenchEditReply; pos: number }) {
 
 /** Weights of one query before and after, the largest first. */
 function Row({ edit, query }: Omit<Props, 'steps'>) {
-  const width = edit.tokens.length
+  const width = edit.key_tokens.length
   const at = (grid: BenchEditReply['pattern']['before'], key: number) => grid.values[query * width + key] ?? 0
   const { before, after } = edit.pattern
-  const keys = edit.tokens
+  const keys = edit.key_tokens
     .map((token, key) => ({ token, key, was: at(before, key), is: at(after, key) }))
     .sort((a, b) => Math.max(b.was, b.is) - Math.max(a.was, a.is))
     .slice(0, KEYS)

@@ -4,7 +4,7 @@
  */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { BenchReply, OpenedModel, RunDetail } from '../../../core/api/contract.ts'
+import type { BenchHeadInput, BenchReply, OpenedModel, RunDetail } from '../../../core/api/contract.ts'
 import type { Metric } from '../../../core/intervene/types.ts'
 import { api } from '../../api/client.ts'
 import { barsBody } from '../../charts/bars-figure.ts'
@@ -12,38 +12,37 @@ import type { Figure } from '../../charts/figure.ts'
 import { FigureMenu } from '../../charts/figure-menu.tsx'
 import { preciseWeight, signedWeight } from '../../state/format.ts'
 import { metricText } from '../../state/metric.ts'
-import { promptOf } from '../../state/prompt-of.ts'
-import type { HeadId } from '../../state/selection.ts'
-import { select, useTool } from '../../state/store.ts'
+import { headName } from '../../state/selection.ts'
+import { useTool } from '../../state/store.ts'
 import { MetricFields, useMetric, useMetricPosition } from '../sweeps/metric-fields.tsx'
 import { Fact } from './effect.tsx'
+import { pickPair } from './pick.ts'
 
 interface Props {
   readonly model: OpenedModel
   readonly run: RunDetail
-  readonly head: HeadId
+  /** The head, as a request. */
+  readonly place: BenchHeadInput
   readonly bench: BenchReply
 }
 
 const SHOWN = 10
 
-export function Gradients({ model, run, head, bench }: Props) {
+export function Gradients({ model, run, place, bench }: Props) {
   const pos = useMetricPosition(run.views.length)
   const likely = run.predictions[pos]?.topTokens ?? []
   const [answer, wrong] = [likely[0] ?? null, likely[1] ?? null]
   const metric = useMetric(answer, wrong)
-  const prompt = promptOf(run)
   const gradients = useQuery({
-    queryKey: ['gradients', model.path, run.id, head.layer, head.head, metric],
-    queryFn: ({ signal }) =>
-      api.headGradients({ model: model.path, prompt, ...head, metric: metric! }, signal),
+    queryKey: ['gradients', run.id, place, metric],
+    queryFn: ({ signal }) => api.headGradients({ ...place, metric: metric! }, signal),
     enabled: metric !== null,
     placeholderData: keepPreviousData,
     retry: false,
   })
-  const { query, key, tokens } = bench
+  const { query, key, tokens, key_tokens: keys } = bench
   const reply = gradients.data
-  const width = tokens.length
+  const width = keys.length
   const betas = reply
     ? bench.reach.map((one) => ({ key: one.key, beta: reply.routing.values[query * width + one.key] ?? 0 }))
     : []
@@ -52,13 +51,13 @@ export function Gradients({ model, run, head, bench }: Props) {
   const name = (id: number) => likely.find((token) => token.id === id)?.text ?? `#${id}`
   const figure = (): Figure => {
     const sorted = [...betas].sort((a, b) => Math.abs(b.beta) - Math.abs(a.beta))
-    const text = (i: number) => tokens[i]?.text ?? ''
+    const text = (i: number) => keys[i]?.text ?? ''
     return {
-      title: `routing gradients of query ${query} in L${head.layer}H${head.head}`,
+      title: `routing gradients of query ${query} in ${headName(place)}${place.cross ? ' over the source' : ''}`,
       note: 'β_j = ∂L/∂s_j of each key of the row; a step down the gradient of L raises s_j where β_j is below 0 (red).',
       facts: [
         metric ? `L: ${metricText(metric, name)} = ${reply?.value.toPrecision(5)}` : '',
-        `query ${query} ‘${text(query)}’; Σ_j β_j = ${sum.toExponential(1)}`,
+        `query ${query} ‘${tokens[query]?.text ?? ''}’; Σ_j β_j = ${sum.toExponential(1)}`,
       ],
       body: () =>
         barsBody(
@@ -70,7 +69,7 @@ export function Gradients({ model, run, head, bench }: Props) {
         columns: ['key', 'token', 'beta'],
         rows: betas.map((one) => [one.key, text(one.key), one.beta]),
       }),
-      reproduce: { kind: 'bench', request: { model: model.path, prompt, ...head } },
+      reproduce: { kind: 'bench', request: place },
     }
   }
   return (
@@ -100,11 +99,11 @@ export function Gradients({ model, run, head, bench }: Props) {
                   <button
                     type="button"
                     className={one.key === key ? 'effect-line is-selected' : 'effect-line'}
-                    onClick={() => select({ query, key: one.key, also: [] }, { replace: true })}
+                    onClick={() => pickPair(place, query, one.key)}
                   >
                     <span className="clip">
                       <i className="index">{one.key}</i>{' '}
-                      <span className="token-text">{tokens[one.key]?.text}</span>
+                      <span className="token-text">{keys[one.key]?.text}</span>
                     </span>
                     <span className="signed-bar">
                       <span
@@ -121,7 +120,7 @@ export function Gradients({ model, run, head, bench }: Props) {
             Σ_j β_j = {sum.toExponential(1)}; by the formula 0. A step down the gradient of L raises s_j where
             β_j is below 0. Near α = 0 or 1 the signal is weak, which does not mean irrelevant.
           </p>
-          <Nudge {...{ model, run, head, bench, metric }} />
+          <Nudge {...{ model, run, place, bench, metric }} />
           <Saturation points={reply.sharpening[query] ?? []} />
         </>
       )}
@@ -166,7 +165,7 @@ function Saturation({
   )
 }
 
-function Nudge({ model, run, head, bench, metric }: Props & { metric: Metric }) {
+function Nudge({ run, place, bench, metric }: Props & { metric: Metric }) {
   const [epsilon, setEpsilon] = useTool<string>('bench_eps', '0.1')
   const [text, setText] = useState(epsilon)
   const value = Number(text)
@@ -174,13 +173,11 @@ function Nudge({ model, run, head, bench, metric }: Props & { metric: Metric }) 
   const { query, key } = bench
   const visible = bench.reach.some((one) => one.key === key)
   const result = useQuery({
-    queryKey: ['nudge', model.path, run.id, head.layer, head.head, query, key, epsilon, metric],
+    queryKey: ['nudge', run.id, place, query, key, epsilon, metric],
     queryFn: ({ signal }) =>
       api.nudge(
         {
-          model: model.path,
-          prompt: promptOf(run),
-          ...head,
+          ...place,
           query,
           key,
           epsilon: Number(epsilon),
@@ -196,7 +193,7 @@ function Nudge({ model, run, head, bench, metric }: Props & { metric: Metric }) 
   return (
     <>
       <h3 className="pane-title">
-        Nudge {query} → {key} <q>{bench.tokens[key]?.text}</q>
+        Nudge {query} → {key} <q>{bench.key_tokens[key]?.text}</q>
       </h3>
       <form
         className="field"

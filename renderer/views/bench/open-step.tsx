@@ -1,16 +1,18 @@
 /** One step in large, with the number under the pointer; before, with the changes, or their difference. */
 import { useMemo, useState } from 'react'
-import type { BenchReply, HeadInput } from '../../../core/api/contract.ts'
+import type { BenchHeadInput, BenchReply } from '../../../core/api/contract.ts'
 import { rampGradient, signedGradient } from '../../charts/color.ts'
 import type { Figure } from '../../charts/figure.ts'
 import { FigureMenu } from '../../charts/figure-menu.tsx'
 import { preciseWeight } from '../../state/format.ts'
-import { select, setHover, useHover } from '../../state/store.ts'
+import { headName } from '../../state/selection.ts'
+import { useHover } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
 import { Segmented } from '../../ui/segmented.tsx'
 import { difference, extent } from './matrix.ts'
 import { matrixBody } from './matrix-figure.ts'
 import { type Cell, MatrixGrid } from './matrix-grid.tsx'
+import { hoverPair, pickPair } from './pick.ts'
 import { countsTokens, type Stage } from './stages.ts'
 import { TypeCell } from './type-cell.tsx'
 
@@ -20,7 +22,7 @@ interface Props {
   readonly stage: Stage
   readonly bench: BenchReply
   /** The head, as a request. */
-  readonly place: HeadInput
+  readonly place: BenchHeadInput
   /** States are columns: the first index of a cell is its column. */
   readonly lecture: boolean
 }
@@ -40,17 +42,22 @@ export function OpenStep({ stage, bench, place: head, lecture }: Props) {
     () => (view === 'difference' ? extent(grid.values) : { end: stage.end, largest: stage.largest }),
     [view, grid, stage],
   )
-  const square = axes.includes('key')
+  const square = axes.some(isQuery) && axes.some(isKey)
+  // Rows over a source are no queries: what is hovered there is a key.
+  const keyRows = !square && axes.some(isKey)
+  const views = (axis: string) => (isKey(axis) ? bench.key_tokens : bench.tokens)
   const place = (at: Cell | null) => {
     setCell(at)
-    if (!at) return setHover(null, null)
+    if (!at) return hoverPair(head, null, null)
     const [first, second] = lecture ? [at.column, at.row] : [at.row, at.column]
-    setHover(first, square ? second : null)
+    if (keyRows) hoverPair(head, null, first)
+    else hoverPair(head, first, square ? second : null)
   }
   const pick = (at: Cell) => {
     setPicked(at)
     const [first, second] = lecture ? [at.column, at.row] : [at.row, at.column]
-    select({ query: first, key: square ? second : null, also: [] }, { replace: true })
+    if (keyRows) pickPair(head, null, first)
+    else pickPair(head, first, square ? second : null)
   }
   const turn = (first: number | null, second: number | null) =>
     lecture ? { row: second, column: first } : { row: first, column: second }
@@ -61,10 +68,18 @@ export function OpenStep({ stage, bench, place: head, lecture }: Props) {
   const end = scale === 'weight' ? '1' : preciseWeight(range.end)
   const [rows, columns] = grid.shape
   const figure = (): Figure => ({
-    title: `${stage.name} of L${head.layer}H${head.head}${after ? `, ${view}` : ''}`,
+    title: `${stage.name} of ${headName(head)}${head.cross ? ' over the source' : ''}${after ? `, ${view}` : ''}`,
     note: `${stage.formula}. Rows: ${axes[0]}, columns: ${axes[1]}, ${rows} × ${columns}. ${stage.note ?? ''}`,
     facts: [`colours end at ±${end}; the largest magnitude is ${preciseWeight(range.largest)}`],
-    body: () => matrixBody({ grid, axes, tokens: bench.tokens, scale, end: range.end }),
+    body: () =>
+      matrixBody({
+        grid,
+        axes,
+        tokens: views(axes[0]),
+        columnTokens: views(axes[1]),
+        scale,
+        end: range.end,
+      }),
     table: () => ({
       columns: [axes[0], axes[1] === axes[0] ? `${axes[1]}_2` : axes[1], 'value'],
       rows: grid.values.map((one, n) => [Math.floor(n / columns), n % columns, one]),
@@ -108,6 +123,7 @@ export function OpenStep({ stage, bench, place: head, lecture }: Props) {
           label={`${label(axes[0], picked.row)} · ${label(axes[1], picked.column)}`}
           now={grid.values[picked.row * grid.shape[1] + picked.column] ?? null}
           length={bench.tokens.length}
+          source={head.cross ? bench.key_tokens.length : null}
         />
       )}
       <p className="bench-reading" role="status">
@@ -133,11 +149,12 @@ export function OpenStep({ stage, bench, place: head, lecture }: Props) {
         label={stage.name}
         grid={grid}
         axes={axes}
-        tokens={bench.tokens}
+        tokens={views(axes[0])}
+        columnTokens={views(axes[1])}
         scale={scale}
         end={range.end}
         theme={theme}
-        marked={turn(bench.query, square ? bench.key : null)}
+        marked={keyRows ? turn(bench.key, null) : turn(bench.query, square ? bench.key : null)}
         hovered={hovered}
         onHover={place}
         onPick={pick}
@@ -146,10 +163,13 @@ export function OpenStep({ stage, bench, place: head, lecture }: Props) {
   )
 
   function label(axis: string, index: number): string {
-    const token = countsTokens(axis) ? bench.tokens[index]?.text : undefined
+    const token = countsTokens(axis) ? views(axis)[index]?.text : undefined
     return `${axis} ${index}${token === undefined ? '' : ` ‘${token}’`}`
   }
 }
+
+const isQuery = (axis: string) => axis === 'query'
+const isKey = (axis: string) => axis === 'key' || axis === 'source'
 
 /** Six digits: what a float32 is worth. */
 function precise(value: number): string {

@@ -1,30 +1,30 @@
 /** How far a score can move its output: |∂o/∂s_j| over α_j for the chosen key, and where the row's scores stand. */
 import { useMemo } from 'react'
-import type { BenchReply, HeadInput } from '../../../core/api/contract.ts'
+import type { BenchHeadInput, BenchReply } from '../../../core/api/contract.ts'
 import { type ChartColors, chartColors } from '../../charts/css-colors.ts'
 import { EChart } from '../../charts/echart.tsx'
 import { chartFigure } from '../../charts/echart-figure.ts'
 import type { Figure } from '../../charts/figure.ts'
 import { FigureMenu } from '../../charts/figure-menu.tsx'
 import { preciseWeight } from '../../state/format.ts'
-import { select } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
 import { Fact } from './effect.tsx'
+import { pickPair } from './pick.ts'
 
-export function Reach({ bench, place }: { bench: BenchReply; place: HeadInput }) {
+export function Reach({ bench, place }: { bench: BenchReply; place: BenchHeadInput }) {
   const theme = useTheme()
-  const { query, key, curve, reach, tokens } = bench
+  const { query, key, curve, reach, tokens, key_tokens: keys } = bench
   const own = reach.find((one) => one.key === key)
   const peak = curve.reduce((a, b) => (b.size > a.size ? b : a), { alpha: 0, size: 0 })
   const option = useMemo(() => reachOption(bench, chartColors(theme)), [bench, theme])
   const figure = (): Figure => ({
     title: `reach of the score ${query} → ${key} in L${place.layer}H${place.head}`,
     note: 'How far a score moves the output, |∂o/∂s_j|, over its weight α_j. Line: the chosen key at every weight; dots: the scores of this row; orange: the chosen one.',
-    facts: [`query ${query} ‘${tokens[query]?.text ?? ''}’, key ${key} ‘${tokens[key]?.text ?? ''}’`],
+    facts: [`query ${query} ‘${tokens[query]?.text ?? ''}’, key ${key} ‘${keys[key]?.text ?? ''}’`],
     body: () => chartFigure((c) => reachOption(bench, c), 600, 360),
     table: () => ({
       columns: ['key', 'token', 'alpha', 'size', 'away'],
-      rows: reach.map((one) => [one.key, tokens[one.key]?.text ?? '', one.alpha, one.size, one.away]),
+      rows: reach.map((one) => [one.key, keys[one.key]?.text ?? '', one.alpha, one.size, one.away]),
     }),
     reproduce: { kind: 'bench', request: place },
   })
@@ -32,7 +32,7 @@ export function Reach({ bench, place }: { bench: BenchReply; place: HeadInput })
   return (
     <section className="bench-chart" aria-label="Reach of a score">
       <h3 className="pane-title">
-        Reach of {query} → {key} <q>{tokens[key]?.text}</q>
+        Reach of {query} → {key} <q>{keys[key]?.text}</q>
         <span>dots: the scores of this row</span>
         <FigureMenu figure={figure} name="the reach" />
       </h3>
@@ -53,10 +53,10 @@ export function Reach({ bench, place }: { bench: BenchReply; place: HeadInput })
             <button
               type="button"
               className={one.key === key ? 'effect-line is-selected' : 'effect-line'}
-              onClick={() => select({ query, key: one.key, also: [] }, { replace: true })}
+              onClick={() => pickPair(place, query, one.key)}
             >
               <span className="clip">
-                <i className="index">{one.key}</i> <span className="token-text">{tokens[one.key]?.text}</span>
+                <i className="index">{one.key}</i> <span className="token-text">{keys[one.key]?.text}</span>
               </span>
               <span className="number">α {preciseWeight(one.alpha)}</span>
               <span className="number">{preciseWeight(one.size)}</span>

@@ -1,20 +1,20 @@
 /** What each source token writes into the chosen query through this head: α_j v_j W_O by norm, cosine and logit effect. */
 import { useState } from 'react'
-import type { BenchReply, HeadInput } from '../../../core/api/contract.ts'
+import type { BenchHeadInput, BenchReply } from '../../../core/api/contract.ts'
 import { barsBody } from '../../charts/bars-figure.ts'
 import type { Figure } from '../../charts/figure.ts'
 import { FigureMenu } from '../../charts/figure-menu.tsx'
 import { beside } from '../../charts/svg.ts'
 import { preciseWeight, signedWeight } from '../../state/format.ts'
-import { select, setHover } from '../../state/store.ts'
 import { Segmented } from '../../ui/segmented.tsx'
+import { hoverPair, pickPair } from './pick.ts'
 
 type By = 'norm' | 'alpha' | 'cosine' | 'logit'
 
 interface Props {
   readonly bench: BenchReply
   /** The head, as a request. */
-  readonly place: HeadInput
+  readonly place: BenchHeadInput
   /** The token whose logit is looked at. */
   readonly answer: string | null
 }
@@ -28,11 +28,11 @@ export function Sources({ bench, place, answer }: Props) {
   const size = (source: (typeof seen)[number]) => Math.abs(source[by] ?? 0)
   const ranked = [...seen].sort((a, b) => size(b) - size(a)).slice(0, SHOWN)
   const most = Math.max(1e-12, ...seen.map(({ norm }) => norm))
-  const token = (i: number) => bench.tokens[i]?.text ?? ''
+  const token = (i: number) => bench.key_tokens[i]?.text ?? ''
   const figure = (): Figure => ({
     title: `what each source writes into query ${query} through L${place.layer}H${place.head}`,
     note: `α_j v_j W_O by source token, ranked by ${by}: its weight α, its norm${answer === null ? '' : `, and what it adds to the logit of ‘${answer}’`}. Each column has its own full bar.`,
-    facts: [`query ${query} ‘${token(query)}’`],
+    facts: [`query ${query} ‘${bench.tokens[query]?.text ?? ''}’`],
     body: () =>
       beside(
         (['alpha', 'norm', ...(answer === null ? [] : (['logit'] as const))] as const).map((column) => ({
@@ -96,17 +96,13 @@ export function Sources({ bench, place, answer }: Props) {
             <tr
               key={one.source}
               className={one.source === bench.key ? 'is-locked' : ''}
-              onPointerEnter={() => setHover(query, one.source)}
-              onPointerLeave={() => setHover(null, null)}
+              onPointerEnter={() => hoverPair(place, query, one.source)}
+              onPointerLeave={() => hoverPair(place, null, null)}
             >
               <th scope="row">
-                <button
-                  type="button"
-                  className="clip"
-                  onClick={() => select({ query, key: one.source, also: [] }, { replace: true })}
-                >
+                <button type="button" className="clip" onClick={() => pickPair(place, query, one.source)}>
                   <i className="index">{one.source}</i>{' '}
-                  <span className="token-text">{bench.tokens[one.source]?.text}</span>
+                  <span className="token-text">{bench.key_tokens[one.source]?.text}</span>
                 </button>
               </th>
               <td className="number">{preciseWeight(one.alpha)}</td>

@@ -76,6 +76,14 @@ export function countsTokens(axis: string): boolean {
   return ['pos', 'query', 'key', 'target', 'source'].includes(axis)
 }
 
-function lectureFormula({ name, formula }: Step): string {
+/** Keys and values of a head over a source are made of what the encoder handed over. */
+const OVER_SOURCE: Readonly<Record<string, string>> = {
+  memory: 'M',
+  key: 'K = W_K M + b_K',
+  value: 'V = W_V M + b_V',
+}
+
+function lectureFormula({ name, formula, axes }: Step): string {
+  if (axes[0] === 'source' && OVER_SOURCE[name]) return OVER_SOURCE[name]
   return LECTURE[name] ?? formula.replace('q·k', 'KᵀQ').replaceAll(/\bx\b/g, 'H')
 }

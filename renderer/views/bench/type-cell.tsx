@@ -12,11 +12,12 @@ interface Props {
   readonly label: string
   /** The number that stands there; null: hidden. */
   readonly now: number | null
-  /** Tokens of the prompt. */
+  /** Tokens of the prompt, and of the source that the head looks at, if it does. */
   readonly length: number
+  readonly source: number | null
 }
 
-export function TypeCell({ step, at, label, now, length }: Props) {
+export function TypeCell({ step, at, label, now, length, source }: Props) {
   const tool = useSelection((s) => s.tool)
   const [text, setText] = useState('')
   const value = text.trim() === '' ? Number.NaN : Number(text)
@@ -24,7 +25,7 @@ export function TypeCell({ step, at, label, now, length }: Props) {
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (!Number.isFinite(value)) return
-    const typed = parseTyped(tool.bench_typed ?? '', length)
+    const typed = parseTyped(tool.bench_typed ?? '', length, source)
     change('bench_typed', formatTyped(withCell(typed, { step, ...at, value })))
     setText('')
   }
