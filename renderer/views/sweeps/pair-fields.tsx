@@ -41,20 +41,22 @@ export function PairFields({ run, pair, failed }: Props) {
           text={byIds ? null : own}
         />
       </div>
-      {source && (
+      <div className="aligned-pair">
+        {source && (
+          <AlignedPrompts
+            what="source"
+            clean={source.clean}
+            corrupt={source.corrupt}
+            differing={source.differing}
+          />
+        )}
         <AlignedPrompts
-          what="source"
-          clean={source.clean}
-          corrupt={source.corrupt}
-          differing={source.differing}
+          what={source ? 'decoder' : null}
+          clean={pair.clean}
+          corrupt={pair.corrupt}
+          differing={pair.differing}
         />
-      )}
-      <AlignedPrompts
-        what={source ? 'decoder' : null}
-        clean={pair.clean}
-        corrupt={pair.corrupt}
-        differing={pair.differing}
-      />
+      </div>
       <p className="problem sweep-problem" role="alert">
         {pair.problem ?? failed ?? ''}
       </p>
