@@ -3,6 +3,23 @@ import { z } from 'zod'
 
 const indices = z.union([z.int(), z.array(z.int()).max(100_000), z.string().max(64)])
 
+/** The prompts behind a mean: a file's, or these. */
+const mean = z.union([
+  z.string(),
+  z
+    .array(
+      z.union([
+        z.strictObject({ text: z.string().min(1).max(4_000_000) }),
+        z.strictObject({
+          ids: z.array(z.int()).min(1).max(1_000_000),
+          decoder_ids: z.array(z.int()).min(1).max(1_000_000).optional(),
+        }),
+      ]),
+    )
+    .min(1, 'a mean needs at least one prompt')
+    .max(100_000),
+])
+
 /** An edit as it may come over HTTP: every kind but raw values, which only a script can pass. */
 export const edit = z.strictObject({
   hook: z.string().min(1, 'an edit names a hook').max(200),
@@ -23,7 +40,7 @@ export const edit = z.strictObject({
         decoder_ids: z.array(z.int()).max(1_000_000).optional(),
       }),
       z.strictObject({ run: z.int() }),
-      z.strictObject({ mean: z.string(), over: z.enum(['all', 'pos']).optional() }),
+      z.strictObject({ mean, over: z.enum(['all', 'pos']).optional() }),
       z.strictObject({ file: z.string(), tensor: z.string() }),
     ])
     .optional(),
@@ -92,7 +109,7 @@ export const scanBody = z.strictObject({
 export const sqlBody = z.strictObject({ sql: z.string().min(1, 'write a query').max(1_000_000) })
 
 const token = z.union([z.int(), z.string().max(1000)])
-const metric = z.strictObject({
+export const metric = z.strictObject({
   kind: z.enum(['logit_diff', 'logit', 'logprob', 'prob', 'loss', 'kl']),
   item: z.int().optional(),
   pos: z.int().optional(),

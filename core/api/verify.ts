@@ -4,8 +4,13 @@ import { z } from 'zod'
 import type { VerifyReply, VerifyRequest } from './contract-verify.ts'
 import type { ApiDeps } from './deps.ts'
 import { body } from './http.ts'
+import { metric } from './schemas.ts'
 
-const verifyBody = z.strictObject({ model: z.string(), golden: z.string().optional() })
+const verifyBody = z.strictObject({
+  model: z.string(),
+  golden: z.string().optional(),
+  metric: metric.optional(),
+})
 
 export function verifyRoutes({ catalogue, compute }: ApiDeps) {
   return new Hono().post('/', body<VerifyRequest>(verifyBody), async (c) => {

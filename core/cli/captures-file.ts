@@ -6,13 +6,14 @@ import { rightPad } from '../run/prompts.ts'
 /**
  * Writes float32 captures under their hook names, with `input_ids` and `attention_mask` [batch, pos] I64 beside them;
  * padding is 0. Where a decoder reads an encoder, `input_ids` are the encoder's, and `decoder_input_ids` stand beside
- * them. Throws `no-space` or `bad-request`.
+ * them; token types are `token_type_ids`. Throws `no-space` or `bad-request`.
  */
 export function writeCaptures(
   file: string,
   prompts: readonly (readonly number[])[],
   captures: ReadonlyMap<string, Tensor>,
   decoderIds?: readonly (readonly number[])[],
+  tokenTypes?: readonly (readonly number[])[],
 ): void {
   const rows = rightPad(prompts)
   const shape = [rows.length, rows[0]!.length]
@@ -21,6 +22,7 @@ export function writeCaptures(
     idTensor('input_ids', prompts),
     { name: 'attention_mask', shape, data: BigInt64Array.from(mask) },
     ...(decoderIds ? [idTensor('decoder_input_ids', decoderIds)] : []),
+    ...(tokenTypes ? [idTensor('token_type_ids', tokenTypes)] : []),
     ...[...captures].map(([name, tensor]) => ({ name, shape: tensor.shape, data: tensor.data })),
   ]
   writeSafetensors(file, tensors)

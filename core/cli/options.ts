@@ -45,6 +45,16 @@ export const PROMPT_OPTIONS = {
   },
 } as const satisfies Options
 
+/** Which of two texts a token is of, where a model asks for that (BERT). */
+export const TYPES_OPTION = {
+  'token-types': {
+    type: 'text',
+    value: '0,0,1',
+    multiple: true,
+    help: 'token types of a prompt (BERT), one list a prompt, a type for each token (default: 0)',
+  },
+} as const satisfies Options
+
 /** The decoder's own text, where a model reads the prompt with an encoder. */
 export const DECODER_OPTIONS = {
   'decoder-text': {

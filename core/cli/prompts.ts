@@ -78,6 +78,14 @@ export function withDecoders(model: Model, prompts: readonly Prompt[], values: D
   })
 }
 
+/** Token types as a run takes them; the engine says whether they fit. */
+export function tokenTypesOf(values: { readonly 'token-types': readonly string[] }): {
+  tokenTypes?: number[][]
+} {
+  const lists = values['token-types'].map((list) => idList(list, '--token-types'))
+  return lists.length > 0 ? { tokenTypes: lists } : {}
+}
+
 /** Token views; without a tokenizer a token is its number. */
 export function viewsOf({ tokenizer }: Pick<Model, 'tokenizer'>, ids: readonly number[]): TokenView[] {
   if (tokenizer) return tokenizer.view(ids)

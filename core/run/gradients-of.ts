@@ -9,10 +9,11 @@ import { createSources } from './edit-sources.ts'
 import { resolveEdits } from './edits.ts'
 import { type Metric, resolveMetric } from './metrics.ts'
 import type { Model } from './model.ts'
-import { batchOf, sourceLengthsOf } from './prompts.ts'
+import { batchOf, checkTokenTypes, rightPad, sourceLengthsOf } from './prompts.ts'
 import type { RunOptions } from './types.ts'
 
-export interface GradientOptions extends Pick<RunOptions, 'edits' | 'decoderIds' | 'openRun' | 'signal'> {
+export interface GradientOptions
+  extends Pick<RunOptions, 'edits' | 'decoderIds' | 'tokenTypes' | 'openRun' | 'signal'> {
   readonly metric: Metric
   /** Hook names or globs. */
   readonly hooks: readonly string[]
@@ -31,6 +32,7 @@ export async function gradients(
 ): Promise<MetricGradients> {
   const engine = model.engine()
   const batch = batchOf(model.spec, prompts, options.decoderIds)
+  checkTokenTypes(options.tokenTypes, prompts, model.spec)
   const resolved = resolveMetric(metric, batch.main, model.spec.dVocab, model.tokenizer)
   const lengths = batch.main.map((ids) => ids.length)
   const edits = await resolveEdits(options.edits ?? [], {
@@ -48,6 +50,7 @@ export async function gradients(
     edits,
     base,
     ...(options.decoderIds ? { decoderIds: options.decoderIds } : {}),
+    ...(options.tokenTypes ? { tokenTypes: rightPad(options.tokenTypes) } : {}),
     ...(options.signal ? { signal: options.signal } : {}),
   })
   return { metric: { kind: metric.kind, value }, grads }
@@ -60,12 +63,13 @@ async function unedited(
   model: Model,
   prompts: readonly (readonly number[])[],
   { item, positions }: ReturnType<typeof resolveMetric>,
-  { decoderIds, signal }: Omit<GradientOptions, 'metric' | 'hooks'>,
+  { decoderIds, tokenTypes, signal }: Omit<GradientOptions, 'metric' | 'hooks'>,
 ): Promise<Float32Array> {
   const run = await model.run(prompts, {
     capture: ['logits'],
     top: 0,
     ...(decoderIds ? { decoderIds } : {}),
+    ...(tokenTypes ? { tokenTypes } : {}),
     ...(signal ? { signal } : {}),
   })
   const own = slice(run.get('logits'), 0, item, item + 1)

@@ -97,7 +97,12 @@ export async function hookedRun(
       ...(batch.source ? { source: batch.source[item]! } : {}),
       ...(engine.reads ? { source: engine.reads.ids[0]! } : {}),
     })),
-    provenance: { ...provenance, capture: options.capture ?? [], edits: options.edits ?? [] },
+    provenance: {
+      ...provenance,
+      capture: options.capture ?? [],
+      edits: options.edits ?? [],
+      ...(options.tokenTypes ? { tokenTypes: options.tokenTypes } : {}),
+    },
     warnings,
     captured: matched,
     get(hook) {

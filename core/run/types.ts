@@ -25,9 +25,15 @@ export type EditSource =
   | { readonly item: number }
   | { readonly ids: readonly number[]; readonly decoder_ids?: readonly number[] }
   | { readonly run: number }
-  | { readonly mean: string; readonly over?: 'all' | 'pos' }
+  /** Over the prompts of a file, or over these. */
+  | { readonly mean: string | readonly MeanPrompt[]; readonly over?: 'all' | 'pos' }
   | { readonly file: string; readonly tensor: string }
   | { readonly values: Float32Array; readonly shape: readonly number[] }
+
+/** One prompt behind a mean. `decoder_ids`: the decoder's own beside this text of its encoder. */
+export type MeanPrompt =
+  | { readonly text: string }
+  | { readonly ids: readonly number[]; readonly decoder_ids?: readonly number[] }
 
 export interface RunOptions {
   /** Hook names or globs; `logits` too. A glob that matches nothing is an error naming the nearest hooks. */
@@ -86,6 +92,8 @@ export interface Provenance {
   readonly contentHash: string | null
   readonly capture: readonly string[]
   readonly edits: readonly Edit[]
+  /** As the run had them; absent: none were given. */
+  readonly tokenTypes?: readonly (readonly number[])[]
   readonly versions: { readonly headscope: string; readonly onnxruntime: string; readonly node: string }
   readonly device: string
   readonly dtype: 'f32'

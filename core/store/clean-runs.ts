@@ -17,6 +17,7 @@ export function cleanRuns(db: Database.Database, contentHash: string): CleanRun[
       `SELECT r.id AS run, p.ids FROM checkpoint c JOIN run r ON r.checkpoint = c.id
        JOIN run_item m ON m.run = r.id AND m.item = 0 AND m.sequence = 'main' JOIN prompt p ON p.id = m.prompt
        WHERE c.content_hash = ? AND r.complete = 1 AND r.edits = 0
+         AND json_extract(r.provenance, '$.tokenTypes') IS NULL
          AND NOT EXISTS (SELECT 1 FROM run_item o WHERE o.run = r.id AND (o.item > 0 OR o.sequence = 'source'))
          AND EXISTS (SELECT 1 FROM activation a WHERE a.run = r.id AND a.head IS NOT NULL)
        ORDER BY r.id`,

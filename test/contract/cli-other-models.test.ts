@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readSafetensorsFile } from '../../core/checkpoint/index.ts'
+import { openStore } from '../../core/index.ts'
 import { type CommandLine, commandLine, ROOT } from '../support/command-line.ts'
 import { relativeError } from '../support/golden.ts'
 
@@ -32,6 +33,57 @@ async function refused(exit: number, words: RegExp, ...args: string[]): Promise<
   expect(code).toBe(exit)
   expect(stdout).toBe('')
 }
+
+describe('token types', () => {
+  const BERT = fixture('transformers', 'bert-mlm')
+
+  it('of two texts in one prompt are those of the reference, and the stored run names them', async () => {
+    const golden = readSafetensorsFile(join(BERT, 'golden.safetensors'))
+    const rows = (name: string) => {
+      const { data, shape } = golden.get(name)!
+      const length = shape[1]!
+      const flat = Array.from(data as BigInt64Array, Number)
+      return [flat.slice(0, length), flat.slice(length)]
+    }
+    const types = rows('token_type_ids')
+    expect(types.flat()).toContain(1)
+    const [out, store] = [join(folder, 'types.safetensors'), join(folder, 'types.db')]
+    const found = await json(
+      ...['run', BERT, '--capture', 'logits', '--out', out, '--store', store],
+      ...rows('input_ids').flatMap((ids) => ['--ids', ids.join(',')]),
+      ...types.flatMap((list) => ['--token-types', list.join(',')]),
+    )
+    const logits = readSafetensorsFile(out).get('logits')!
+    const reference = golden.get('logits')!
+    expect(relativeError(logits.data as Float32Array, reference.data as Float32Array)).toBeLessThan(1e-4)
+    expect(found.items[0]).toMatchObject({
+      loss: null,
+      why: expect.stringContaining('predicts no next token'),
+    })
+    const kept = openStore(store, { readonly: true })
+    const { provenance } = kept.run(found.run)
+    expect(provenance.tokenTypes).toEqual(types)
+    kept.close()
+    expect(await json('verify', BERT, '--golden', out)).toMatchObject({ ok: true })
+  })
+
+  it('of a run are no run without them', async () => {
+    const store = join(folder, 'clean-types.db')
+    const types = ['--token-types', '0,0,0,1,1']
+    const found = await json('run', BERT, '--ids', '5,6,7,8,9', ...types, '--store', store)
+    const other = await json('run', BERT, '--ids', '5,6,7,8,9', '--store', store)
+    const kept = openStore(store, { readonly: true })
+    expect(kept.cleanRuns(found.model.hash).map(({ run }) => run)).toEqual([other.run])
+    kept.close()
+  })
+
+  it('that do not fit are refused', async () => {
+    const ids = ['--ids', '5,6,7', '--no-store']
+    await refused(1, /has 3 tokens, but 2 token types/, 'run', BERT, ...ids, '--token-types', '0,1')
+    await refused(1, /not a whole number from 0 to 1/, 'lens', BERT, '--ids', '5', '--token-types', '2')
+    await refused(1, /know no token types/, 'run', 'induction-2l', ...ids, '--token-types', '0,0,1')
+  })
+})
 
 describe('an encoder and a decoder', () => {
   it('runs texts of both, and writes what verify reads', async () => {

@@ -3,6 +3,7 @@
  * Cost: about twenty forwards of a dozen tokens.
  */
 import { createRandom } from '../../random.ts'
+import type { Metric } from '../../run/metrics.ts'
 import type { Model } from '../../run/model.ts'
 import { attributionSum, lensLastRow } from './attribution.ts'
 import type { Check } from './check.ts'
@@ -27,6 +28,8 @@ export type { Probe } from './probe.ts'
 export interface VerifyOptions {
   /** A safetensors file of reference values; its hooks are compared beside the identities. */
   readonly golden?: string
+  /** What the `grad.<hook>` of that file are gradients of; without it they are not compared, and a check says so. */
+  readonly metric?: Metric
   /** Tokens of the prompt; default 12, or fewer where the model has fewer positions. */
   readonly length?: number
   readonly seed?: number
@@ -59,7 +62,7 @@ export async function verify(model: Model, options: VerifyOptions = {}): Promise
     await attributionSum(probe, captures, ids),
     await lensLastRow(probe, captures, ids),
     ...(await gradientIdentities(probe, ids)),
-    ...(options.golden ? await goldenChecks(model, options.golden) : []),
+    ...(options.golden ? await goldenChecks(model, options.golden, options.metric) : []),
   ]
   return { checks, ok: checks.every((check) => check.ok !== false) }
 }

@@ -32,6 +32,7 @@ export function provenanceOf(
   model: Pick<Model, 'path' | 'name' | 'spec' | 'device'>,
   capture: readonly string[],
   edits: readonly Edit[],
+  tokenTypes?: Provenance['tokenTypes'],
 ): Provenance {
   return {
     modelPath: model.path,
@@ -40,6 +41,7 @@ export function provenanceOf(
     contentHash: null,
     capture,
     edits,
+    ...(tokenTypes ? { tokenTypes } : {}),
     versions,
     device: model.device,
     dtype: 'f32',

@@ -13,7 +13,7 @@ export function createVerifyMethods({
   models: ModelCache<headscope.Model>
 }) {
   return {
-    verify: ({ model, golden }: VerifyRequest, _: Call): Promise<VerifyReply> =>
-      models.use(model, (opened) => verify(opened, golden === undefined ? {} : { golden })),
+    verify: ({ model, ...options }: VerifyRequest, _: Call): Promise<VerifyReply> =>
+      models.use(model, (opened) => verify(opened, options)),
   }
 }

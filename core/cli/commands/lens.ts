@@ -6,7 +6,7 @@ import { resolve } from 'node:path'
 import type { Lens, LensCell } from '../../analysis/lens.ts'
 import type { Model } from '../../run/model.ts'
 import { command, UsageError } from '../command.ts'
-import { DECODER_OPTIONS, ENGINE_OPTIONS, MODEL_OPTIONS, PROMPT_OPTIONS } from '../options.ts'
+import { DECODER_OPTIONS, ENGINE_OPTIONS, MODEL_OPTIONS, PROMPT_OPTIONS, TYPES_OPTION } from '../options.ts'
 import type { Output } from '../output.ts'
 import type { Prompt } from '../prompts.ts'
 import { printable, table } from '../table.ts'
@@ -25,6 +25,7 @@ export const lens = command({
   options: {
     ...PROMPT_OPTIONS,
     ...DECODER_OPTIONS,
+    ...TYPES_OPTION,
     ...MODEL_OPTIONS,
     pos: {
       type: 'whole',
@@ -49,7 +50,7 @@ export const lens = command({
     const [
       { chooseModel },
       { openChosen },
-      { givenPrompts, encodePrompts, withDecoders },
+      { givenPrompts, encodePrompts, tokenTypesOf, withDecoders },
       facts,
       { logitLens, LENS_DEFINITION },
     ] = await Promise.all([
@@ -64,6 +65,7 @@ export const lens = command({
     const model = await openChosen(chosen, values, call)
     try {
       const prompts = withDecoders(model, encodePrompts(model, given, values.bos), values)
+      const types = tokenTypesOf(values)
       const answer = await answerOf(model, values.answer ?? values['answer-id'])
       const file = values.out === undefined ? null : await lensFile(resolve(values.out), model, prompts)
       let found: Lens
@@ -79,6 +81,7 @@ export const lens = command({
             ...(values.pos.length > 0 ? { positions: values.pos } : {}),
             ...(values.layer.length > 0 && !file ? { layers: values.layer } : {}),
             ...(model.spec.encoderDecoder ? { decoderIds: prompts.map(({ decoder }) => decoder!.ids) } : {}),
+            ...types,
             ...(file ? { onLogits: file.add } : {}),
           },
         )

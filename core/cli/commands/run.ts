@@ -17,6 +17,7 @@ import {
   MODEL_OPTIONS,
   PROMPT_OPTIONS,
   STORE_OPTIONS,
+  TYPES_OPTION,
 } from '../options.ts'
 import type { Output } from '../output.ts'
 import type { Prompt } from '../prompts.ts'
@@ -36,6 +37,7 @@ export const run = command({
   options: {
     ...PROMPT_OPTIONS,
     ...DECODER_OPTIONS,
+    ...TYPES_OPTION,
     ...MODEL_OPTIONS,
     capture: {
       type: 'text',
@@ -75,7 +77,7 @@ export const run = command({
     const [
       { chooseModel },
       { openChosen },
-      { givenPrompts, encodePrompts, viewsOf, withDecoders },
+      { givenPrompts, encodePrompts, tokenTypesOf, viewsOf, withDecoders },
       { openWrites },
       facts,
     ] = await Promise.all([
@@ -86,6 +88,7 @@ export const run = command({
       import('../model-facts.ts'),
     ])
     const given = givenPrompts(values, 'run')
+    const types = tokenTypesOf(values)
     const edits = values.edit.length > 0 ? (await import('../edits.ts')).parseEdits(values.edit) : []
     const chosen = await chooseModel(positionals[0]!, values.at, place)
     const store = await openWrites(values)
@@ -98,23 +101,27 @@ export const run = command({
         const work = {
           model,
           prompts,
+          types,
           edits,
           top,
           store: store?.writes ?? null,
           kept,
           patterns: long.patterns,
         }
+        if (types.tokenTypes && long.patterns === 'summary')
+          throw new UsageError('summaries of patterns know no token types; keep --patterns full or none')
         const done = await compute(call, work)
         const summaries = long.patterns === 'summary' ? await summariesOf(call, work) : null
         const gradient =
-          metric === null ? null : await gradientOf(call, { model, prompts, edits, metric, kept })
+          metric === null ? null : await gradientOf(call, { model, prompts, types, edits, metric, kept })
         if (values.out !== undefined) {
           const { writeCaptures } = await import('../captures-file.ts')
           writeCaptures(
             resolve(values.out),
             prompts.map(({ ids }) => ids),
             kept,
-            model.spec.encoderDecoder && prompts.map(({ decoder }) => decoder!.ids),
+            model.spec.encoderDecoder ? prompts.map(({ decoder }) => decoder!.ids) : undefined,
+            types.tokenTypes,
           )
         }
         if (out.json) {
@@ -165,6 +172,7 @@ export const run = command({
 interface Work {
   readonly model: Model
   readonly prompts: readonly Prompt[]
+  readonly types: Pick<RunOptions, 'tokenTypes'>
   readonly edits: readonly Edit[]
   readonly top: number
   readonly store: import('../../api/compute/workspace-writes.ts').WorkspaceWrites | null
@@ -240,7 +248,7 @@ async function compute(
     signal,
     progress,
   }: Pick<Call, 'signal' | 'progress'> & { values: { capture: readonly string[]; out: string | undefined } },
-  { model, prompts, edits, top, store, kept, patterns }: Work,
+  { model, prompts, types, edits, top, store, kept, patterns }: Work,
 ): Promise<{ run: Run; id: number | null; captured: readonly string[] }> {
   const { matchHooks } = await import('../../graph/hook-names.ts')
   const names = model.hooks.map((hook) => hook.name)
@@ -250,7 +258,14 @@ async function compute(
   const ids = prompts.map((prompt) => prompt.ids)
   // Losses come with the likeliest tokens, so at least one of these is asked for.
   const both = model.spec.encoderDecoder ? { decoderIds: prompts.map(({ decoder }) => decoder!.ids) } : {}
-  const options: RunOptions = { ...both, edits, top: Math.max(1, top), signal, onProgress: progress('run') }
+  const options: RunOptions = {
+    ...both,
+    ...types,
+    edits,
+    top: Math.max(1, top),
+    signal,
+    onProgress: progress('run'),
+  }
   const keep = (hook: string, tensor: Tensor) => {
     if (toFile && wanted.has(hook)) kept.set(hook, tensor)
   }
@@ -270,7 +285,7 @@ async function compute(
   const stored = toFile ? usual : [...usual, ...captured]
   const isStored = new Set(matchHooks(stored, names))
   const plan = {
-    provenance: provenanceOf(model, stored, edits),
+    provenance: provenanceOf(model, stored, edits, types.tokenTypes),
     spec,
     items: prompts.map(({ ids, text, decoder }) => {
       const own = { ids, text, tokens: viewsOf(model, ids) }
@@ -308,6 +323,7 @@ async function gradientOf(
   {
     model,
     prompts,
+    types,
     edits,
     metric,
     kept,
@@ -319,7 +335,7 @@ async function gradientOf(
   const found = await gradients(
     model,
     prompts.map(({ ids }) => ids),
-    { metric, hooks: values.grad, edits, signal, ...decoderIds },
+    { metric, hooks: values.grad, edits, signal, ...decoderIds, ...types },
   )
   if (values.out !== undefined) for (const [name, tensor] of found.grads) kept.set(`grad.${name}`, tensor)
   const names = model.hooks.map((hook) => hook.name).filter((name) => found.grads.has(name))
@@ -342,12 +358,16 @@ function itemDocument(model: Model, { ids, source, loss, positions }: RunItem, v
     ...withWhy(
       'loss',
       loss,
-      ids.length < 2 ? 'one token predicts no other' : 'some loss is not a finite number',
+      ids.length < 2
+        ? 'one token predicts no other'
+        : looksAhead(model)
+          ? PREDICTS_NONE
+          : 'some loss is not a finite number',
     ),
     positions: positions.map(({ top, loss: own }, pos) => ({
       pos,
       token: tokens[pos]!,
-      ...withWhy('loss', own, pos === ids.length - 1 ? 'nothing follows' : 'it is not a finite number'),
+      ...withWhy('loss', own, whyNoLoss(model, pos === ids.length - 1)),
       top: top.map(({ id, logit, prob }) => ({
         id,
         token: viewsOf(model, [id])[0]!.text,
@@ -356,6 +376,18 @@ function itemDocument(model: Model, { ids, source, loss, positions }: RunItem, v
       })),
     })),
   }
+}
+
+const PREDICTS_NONE = 'this model sees the whole text, so it predicts no next token'
+
+/** Of an ONNX file only its graph knows, and files that predict are what opens. */
+function looksAhead({ spec }: Model): boolean {
+  return spec.stacks.at(-1)?.causal === false
+}
+
+function whyNoLoss(model: Model, last: boolean): string {
+  if (last) return 'nothing follows'
+  return looksAhead(model) ? PREDICTS_NONE : 'it is not a finite number'
 }
 
 function withWhy(name: string, value: number | null, why: string) {
@@ -382,7 +414,9 @@ function report(out: Output, model: Model, { ids, loss, positions }: RunItem, vi
   for (const line of table(columns, rows, style.bold)) out.line(line)
   out.line(
     style.dim(
-      loss === null ? 'no loss' : `mean loss ${loss.toFixed(3)} nats over ${ids.length - 1} predictions`,
+      loss === null
+        ? `no loss${looksAhead(model) ? `: ${PREDICTS_NONE}` : ''}`
+        : `mean loss ${loss.toFixed(3)} nats over ${ids.length - 1} predictions`,
     ),
   )
 }
