@@ -64,7 +64,7 @@ import type {
 } from '../../core/api/contract.ts'
 import { decodePattern, type Pattern } from './pattern.ts'
 
-/** What the engine said no to, or that it could not be reached (code `offline`). */
+/** What the engine said no to, or that it could not be reached (code `offline`), or knows another token (`token`). */
 export class ApiFailure extends Error {
   readonly code: string
   constructor(code: string, message: string) {
@@ -74,6 +74,13 @@ export class ApiFailure extends Error {
   }
 }
 
+let unanswered: () => void = () => undefined
+
+/** Calls back whenever the engine cannot be reached, or does not know this page. One listener. */
+export function onUnanswered(listener: () => void): void {
+  unanswered = listener
+}
+
 /** The engine's answer to a path. Throws ApiFailure with its sentence. */
 export async function request(path: string, init?: RequestInit): Promise<Response> {
   let response: Response
@@ -81,6 +88,7 @@ export async function request(path: string, init?: RequestInit): Promise<Respons
     response = await fetch(path, { credentials: 'same-origin', ...init })
   } catch (cause) {
     if ((cause as Error).name === 'AbortError') throw cause
+    unanswered()
     throw new ApiFailure(
       'offline',
       'The engine does not answer; it is restarted, or Headscope has to be started again.',
@@ -90,8 +98,9 @@ export async function request(path: string, init?: RequestInit): Promise<Respons
   const body = (await response.json().catch(() => null)) as {
     error?: { code?: string; message?: string }
   } | null
+  if (response.status === 401) unanswered()
   throw new ApiFailure(
-    body?.error?.code ?? 'internal',
+    response.status === 401 ? 'token' : (body?.error?.code ?? 'internal'),
     body?.error?.message ?? `The engine answered ${response.status} to ${path.split('?')[0]}.`,
   )
 }

@@ -6,6 +6,7 @@ import { useSyncExternalStore } from 'react'
 import type { DesktopApi, DesktopCommand, EngineState } from '../../core/api/desktop.ts'
 import { type Job, resumeJobs, runningJobs } from '../api/jobs.ts'
 import { queryClient } from '../api/query-client.ts'
+import { watchEngine } from './connection.ts'
 import { examplesOpen } from './examples.ts'
 import { openCheckpoint } from './open.ts'
 import { createStore } from './store.ts'
@@ -39,11 +40,13 @@ export function connectDesktop(): void {
   })
   desktop?.onCommand(carryOut)
   if (desktop) showProgress(desktop)
-  desktop?.onEngine((state) => {
+  const hear = (state: EngineState) => {
     const back = engine.get().state !== 'ready' && state.state === 'ready'
     engine.set(state)
     if (back) refresh()
-  })
+  }
+  if (desktop) desktop.onEngine(hear)
+  else watchEngine(hear)
 }
 
 /** How far all running work is together, 0 to 1; null when nothing runs. Work that has not said yet counts as begun. */

@@ -13,19 +13,24 @@ export interface AppEngine {
   readonly url: string
   /** Folder that is removed at the end; the workspace is in it. */
   readonly folder: string
+  /** Ends at once, as after a crash; the folder stays. */
+  kill(): Promise<void>
   close(): Promise<void>
 }
 
-/** Starts the engine that the app starts, on the bundled models and the built pages. */
-export async function startAppEngine(): Promise<AppEngine> {
+/** Starts the engine that the app starts, on the bundled models and the built pages; again on a folder and a port. */
+export async function startAppEngine(
+  again: { readonly folder?: string; readonly port?: number } = {},
+): Promise<AppEngine> {
   const paths = projectPaths()
-  const folder = mkdtempSync(join(tmpdir(), 'headscope-app-'))
+  const folder = again.folder ?? mkdtempSync(join(tmpdir(), 'headscope-app-'))
   const options: ServeOptions = {
     storePath: join(folder, 'workspace.db'),
     bundledDir: paths.models,
     rendererDir: paths.renderer,
     dataDir: folder,
     cacheDir: join(folder, 'cache'),
+    ...(again.port === undefined ? {} : { port: again.port }),
   }
   const child = spawn(process.execPath, [paths.engine, JSON.stringify(options)], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -41,6 +46,10 @@ export async function startAppEngine(): Promise<AppEngine> {
   return {
     url: message.url,
     folder,
+    async kill() {
+      child.kill('SIGKILL')
+      await exited
+    },
     async close() {
       child.stdin.end() // it ends when its parent lets go
       await exited
