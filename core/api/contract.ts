@@ -321,7 +321,7 @@ export interface AblateRequest {
   readonly over: AblateOver
   readonly kind: AblateKind
   readonly metric: Metric
-  /** mean: the corpus; resample: one prompt of the same length. */
+  /** mean: the corpus; resample: one prompt of the same length. Of a decoder its own texts, over the prompt's source. */
   readonly reference?: readonly PromptInput[]
   readonly meanOver?: 'all' | 'pos'
   readonly resume?: number

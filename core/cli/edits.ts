@@ -7,15 +7,25 @@ const indices = z.union([z.int(), z.array(z.int()).min(1), z.string()], {
   error: 'must be a number, a list of numbers, or a slice such as "4:"',
 })
 
+const ids = z.array(z.int()).min(1)
+const beside = { ids, decoder_ids: ids.optional() }
+const mean = z.union([
+  z.string(),
+  z.array(z.union([z.strictObject({ text: z.string().min(1) }), z.strictObject(beside)])).min(1),
+])
+
 const source = z.union(
   [
     z.strictObject({ item: z.int().min(0) }),
-    z.strictObject({ ids: z.array(z.int()).min(1) }),
+    z.strictObject(beside),
     z.strictObject({ run: z.int().min(1) }),
-    z.strictObject({ mean: z.string(), over: z.enum(['all', 'pos']).optional() }),
+    z.strictObject({ mean, over: z.enum(['all', 'pos']).optional() }),
     z.strictObject({ file: z.string(), tensor: z.string() }),
   ],
-  { error: 'must be {"item": N}, {"ids": […]}, {"run": N}, {"mean": FILE} or {"file": F, "tensor": NAME}' },
+  {
+    error:
+      'must be {"item": N}, {"ids": […]}, {"run": N}, {"mean": FILE}, {"mean": [{"text": "…"}, {"ids": […]}]} or {"file": F, "tensor": NAME}',
+  },
 )
 
 const edit = z.strictObject({

@@ -13,7 +13,7 @@ import { runUnembed } from './predictions.ts'
 import { readPromptFile } from './prompt-file.ts'
 import { type Batch, batchOf, checkBatch, rightPad, sourceOf } from './prompts.ts'
 import type { HookInfo } from './segments.ts'
-import type { EditSource, RunOptions } from './types.ts'
+import type { EditSource, MeanPrompt, RunOptions } from './types.ts'
 
 /** What runs the prompts behind edits. */
 export interface SourceRunner {
@@ -71,7 +71,8 @@ export function sourcesOver(
 
 // --- Internal helpers ---
 
-type Prompted = Extract<EditSource, { item: number } | { ids: readonly number[] } | { mean: string }>
+type MeanSource = Extract<EditSource, { readonly mean: unknown }>
+type Prompted = Extract<EditSource, { item: number } | { ids: readonly number[] }> | MeanSource
 
 /** The hooks' values on the source's prompts. */
 async function captureAll(
@@ -95,13 +96,20 @@ async function captureAll(
 
 async function corpusMean(
   runner: SourceRunner,
-  { mean, over = 'all' }: { readonly mean: string; readonly over?: 'all' | 'pos' },
+  { mean, over = 'all' }: MeanSource,
   hooks: readonly HookInfo[],
 ): Promise<ReadonlyMap<string, Tensor>> {
-  const prompts = readPromptFile(mean).map((one) => ('ids' in one ? one.ids : runner.encode(one.text)))
-  const add = meanOver(over, `The mean over ${mean}`)
-  for (const ids of prompts) {
-    const captured = await runner.capture(runner.batchOf(ids), hooks)
+  const prompts: readonly MeanPrompt[] = typeof mean === 'string' ? readPromptFile(mean) : mean
+  if (prompts.length === 0)
+    throw new HeadscopeError('bad-edit', 'The edit takes a mean over no prompt; give at least one.')
+  const count = prompts.length === 1 ? '1 prompt' : `${prompts.length} prompts`
+  const add = meanOver(over, `The mean over ${typeof mean === 'string' ? mean : count}`)
+  for (const prompt of prompts) {
+    const batch =
+      'ids' in prompt
+        ? runner.batchOf(prompt.ids, prompt.decoder_ids)
+        : runner.batchOf(runner.encode(prompt.text))
+    const captured = await runner.capture(batch, hooks)
     for (const [name, tensor] of captured) add.tensor(name, tensor)
   }
   return add.finish()

@@ -35,6 +35,10 @@ describe('active edits', () => {
     )
     expect(describeEdit({ hook: 'blocks.2.hook_mlp_out', op: 'scale', by: 0.5 })).toBe('× 0.5 L2 mlp_out')
     expect(describeEdit({ hook: 'blocks.2.attn.hook_z', op: 'zero' })).toBe('zero L2 z')
+    const mean = [{ text: 'a' }, { ids: [5] }]
+    expect(describeEdit({ hook: 'blocks.2.hook_mlp_out', op: 'set', from: { mean } })).toBe(
+      'set mean of 2 texts L2 mlp_out',
+    )
     expect(describeEdit({ hook: 'blocks.1.cross_attn.hook_z', head: 3, op: 'zero' })).toBe('zero L1H3 cross')
     expect(describeEdit({ hook: 'decoder.blocks.0.cross_attn.hook_z', pos: 2, op: 'zero' })).toBe(
       'zero L0 cross z at 2',

@@ -133,7 +133,11 @@ function source(from: Edit['from']): string {
   if (!from) return ''
   if ('run' in from) return `from run ${from.run}`
   if ('ids' in from) return 'from another prompt'
-  if ('mean' in from) return `mean of ${from.mean}`
+  if ('mean' in from) {
+    const { mean } = from
+    if (typeof mean === 'string') return `mean of ${mean}`
+    return `mean of ${mean.length === 1 ? '1 text' : `${mean.length} texts`}`
+  }
   if ('file' in from) return `from ${from.tensor}`
   return 'item' in from ? `from item ${from.item}` : 'given values'
 }

@@ -163,6 +163,26 @@ describe('an encoder and a decoder', () => {
     expect(estimated.clean).toBeCloseTo(patched.clean, 4)
   })
 
+  it('edits take values from both texts of another prompt, and from a mean over typed prompts', async () => {
+    const given = ['--text', 'green dark', '--decoder-text', 'by then', '--no-store']
+    const hook = 'decoder.blocks.1.cross_attn.hook_z'
+    const from = { ids: [64, 1], decoder_ids: [0, 43, 77] }
+    const edit = (source: object) => ['--edit', JSON.stringify({ hook, op: 'set', from: source })]
+    const plain = await json('run', T5, ...given)
+    const other = await json('run', T5, ...given, ...edit(from))
+    const mean = await json('run', T5, ...given, ...edit({ mean: [from, from], over: 'pos' }))
+    expect(other.items[0].loss).not.toBeCloseTo(plain.items[0].loss, 4)
+    expect(mean.items[0].loss).toBeCloseTo(other.items[0].loss, 5)
+    const reference = ['--reference-ids', '0,43,77', '--over', 'cross_heads', '--kind', 'mean']
+    const metric = ['--answer', 'would', '--wrong', 'no']
+    const byIds = await json('ablate', T5, ...given, ...reference, ...metric)
+    const byText = ['--reference-text', 'by then', '--over', 'cross_heads', '--kind', 'mean']
+    const worded = await json('ablate', T5, ...given, ...byText, ...metric)
+    // A text is the decoder's own: its start token, then the words.
+    expect(worded.settings.reference).toEqual({ prompts: 1, positions: 3 })
+    expect(worded.cells).toEqual(byIds.cells)
+  })
+
   it('patches and follows paths between two texts of the encoder', async () => {
     const pair = [
       ...['--clean', 'green dark', '--corrupt', 'green rain', '--clean-decoder', 'by then after'],

@@ -184,6 +184,12 @@ describe.each(['gpt2-prefixed', 'llama-gqa'])('%s', (name) => {
       at(hook, everywhere, (_x, i) => byPos(i)),
     )
     await check([{ hook, op: 'set', from: { mean: corpus } }], at(hook, everywhere, overall))
+    const listed = CORPUS.map((ids) => ({ ids }))
+    await check([{ hook, op: 'set', from: { mean: listed } }], at(hook, everywhere, overall))
+    await check(
+      [{ hook, op: 'set', from: { mean: listed, over: 'pos' } }],
+      at(hook, everywhere, (_x, i) => byPos(i)),
+    )
   })
 
   test('scores and patterns: knocked out edges, windows of layers, whole rows from elsewhere', async () => {
@@ -276,6 +282,12 @@ describe.each(['gpt2-prefixed', 'llama-gqa'])('%s', (name) => {
     const run = (edit: Edit) => model.run(IDS, { edits: [edit] })
     await expect(run({ hook, op: 'set', from: { file: nan, tensor: 'v' } })).rejects.toThrow('holds NaN')
     await expect(run({ hook, op: 'set', from: { mean: empty } })).rejects.toThrow('holds no prompt')
+    await expect(run({ hook, op: 'set', from: { mean: [] } })).rejects.toThrow('at least one')
+    const unequal = [{ ids: [1, 2] }, { ids: [1, 2, 3] }]
+    await expect(run({ hook, op: 'set', from: { mean: unequal, over: 'pos' } })).rejects.toThrow(
+      'The mean over 2 prompts is taken position by position, but its prompts have 2 and 3 tokens',
+    )
+    await expect(run({ hook, op: 'set', from: { mean: [{ ids: [1e6] }] } })).rejects.toThrow('holds the id')
     await expect(run({ hook, op: 'set', from: { mean: uneven, over: 'pos' } })).rejects.toThrow(
       '2 and 3 tokens',
     )

@@ -5,6 +5,7 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Edit, type Model, openModel } from '../../core/index.ts'
+import { ablate } from '../../core/intervene/ablate.ts'
 import { attribute } from '../../core/intervene/attribute.ts'
 import { sweepBase } from '../../core/intervene/base.ts'
 import { patch } from '../../core/intervene/patch.ts'
@@ -220,6 +221,26 @@ describe.each(CASES)('%s', (name) => {
         capture: ['logits'],
       })
       expect(alone.get('logits').data, local).toEqual(whole.get('logits').data)
+    }
+  })
+
+  test('a part at its mean over texts of the decoder is an edit, on the decoder alone as on the whole model', async () => {
+    const reading = await model.reading(CLEAN_SOURCE)
+    const reference = [own, other, [...other, 9]]
+    const { cells } = await ablate(reading, own, { over: 'cross_heads', kind: 'mean', metric, reference })
+    const mean = reference.map((ids) => ({ ids: CLEAN_SOURCE, decoder_ids: ids }))
+    for (const { layer, head, value } of cells.slice(0, 5)) {
+      const edit: Edit = {
+        hook: inDecoder(layer, 'cross_attn.hook_z'),
+        head: head!,
+        op: 'set',
+        from: { mean },
+      }
+      expect(value).toBeCloseTo(await metricOf(CLEAN_SOURCE, own, [edit]), 4)
+      const alone = { ...edit, hook: edit.hook.replace('decoder.', '') }
+      const run = await reading.run(own, { edits: [alone], capture: ['logits'] })
+      const last = run.get('logits').data.subarray(-model.spec.dVocab)
+      expect(last[5]! - last[9]!).toBeCloseTo(value!, 4)
     }
   })
 

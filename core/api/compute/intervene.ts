@@ -105,7 +105,10 @@ async function oneStack(
     model: await model.reading(text!),
     ...(other && other.join() !== text!.join() ? { corruptModel: await model.reading(other) } : {}),
     ids: prompts.map(own),
-    reference: given.map(own),
+    // What stands behind a mean or a resampling is the decoder's own, over the prompt's source.
+    reference: given.map(({ decoder, ids: listed, text = '' }) =>
+      decoder ? own({ decoder }) : listed ? [...listed] : decoderPrompt(model, text),
+    ),
   }
 }
 

@@ -1,7 +1,7 @@
 /** The grids of an ablation sweep: total effect, and the direct effect beside it, so that self-repair is seen. */
 import { useMutation } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import type { AblateRequest, OpenedModel, RunDetail } from '../../../core/api/contract.ts'
+import type { AblateRequest, OpenedModel, PromptInput, RunDetail } from '../../../core/api/contract.ts'
 import type { AblationCell } from '../../../core/intervene/types.ts'
 import type { Edit } from '../../../core/run/types.ts'
 import { api } from '../../api/client.ts'
@@ -223,13 +223,6 @@ function PartEdit({
       for (const edit of editsOf(request.over, cell, model.spec.encoder !== undefined, what)) addEdit(edit)
     },
   })
-  if (request.kind === 'resample' && request.prompt.decoder) return null // the other text has an encoder's beside it
-  if (request.kind === 'mean')
-    return (
-      <p className="muted small-text">
-        As an active edit: Add edit…, set to a mean over texts, which then stand in a file.
-      </p>
-    )
   return (
     <>
       <button
@@ -252,13 +245,29 @@ function PartEdit({
 
 type Replacement = Pick<Edit, 'op' | 'from'>
 
-async function replacement(model: OpenedModel, { kind, reference }: AblateRequest): Promise<Replacement> {
+async function replacement(model: OpenedModel, request: AblateRequest): Promise<Replacement> {
+  const { kind, reference = [], meanOver } = request
   if (kind === 'zero') return { op: 'zero' }
-  const { ids, text = '', bos = 'auto' } = reference![0]!
-  const { tokens } = ids
-    ? { tokens: ids.map((id) => ({ id })) }
-    : await api.tokenize({ model: model.path, text, bos })
-  return { op: 'set', from: { ids: tokens.map(({ id }) => id) } }
+  const prompts = await Promise.all(reference.map((one) => idsOf(model, request.prompt, one)))
+  if (kind === 'resample') return { op: 'set', from: prompts[0]! }
+  return { op: 'set', from: { mean: prompts, ...(meanOver ? { over: meanOver } : {}) } }
+}
+
+/** A reference as ids; of an encoder–decoder it is the decoder's own text, beside the prompt's source. */
+async function idsOf(
+  model: OpenedModel,
+  prompt: PromptInput,
+  { ids, text = '', bos = 'auto', decoder }: PromptInput,
+): Promise<{ readonly ids: readonly number[]; readonly decoder_ids?: readonly number[] }> {
+  const read = async (asked: { text: string; bos: 'auto' | 'yes' | 'no'; decoder?: true }) =>
+    (await api.tokenize({ model: model.path, ...asked })).tokens.map((token) => token.id)
+  if (!model.spec.encoder) return { ids: ids ?? (await read({ text, bos })) }
+  const source = prompt.ids ?? (await read({ text: prompt.text ?? '', bos: prompt.bos ?? 'auto' }))
+  const own = decoder ? decoder.ids : ids
+  return {
+    ids: source,
+    decoder_ids: own ?? (await read({ text: decoder?.text ?? text, bos: 'auto', decoder: true })),
+  }
 }
 
 /** A layer is two edits: what its attention and its MLP add. */

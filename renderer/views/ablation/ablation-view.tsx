@@ -118,7 +118,7 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
           rows={kind === 'mean' ? 3 : 1}
           placeholder={
             kind === 'mean'
-              ? 'texts whose mean stands in its place, one a line'
+              ? `texts ${model.spec.encoder ? 'of the decoder ' : ''}whose mean stands in its place, one a line`
               : 'another prompt with as many tokens'
           }
           value={texts}

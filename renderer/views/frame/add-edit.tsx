@@ -1,11 +1,14 @@
 /** Adds an edit by its parts: where (a hook of this model, head, positions) and what (zero, scale, add or set values). */
 import { Popover } from '@base-ui/react/popover'
+import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import type { OpenedModel } from '../../../core/api/contract.ts'
 import type { Edit } from '../../../core/run/types.ts'
+import { useRun } from '../../api/queries.ts'
 import { addEdit } from '../../state/edit-history.ts'
 import { getSelection } from '../../state/store.ts'
 import { Choice } from '../../ui/select.tsx'
+import { besideSource } from './beside-source.ts'
 import { SOURCE_FIELDS, SOURCES, type SourceKind, valuesIn } from './edit-source.ts'
 
 const OPS = [
@@ -36,6 +39,7 @@ export function AddEdit({ model }: { model: OpenedModel }) {
 
 function EditForm({ model, onDone }: { model: OpenedModel; onDone(): void }) {
   const now = getSelection()
+  const run = useRun()
   const [hook, setHook] = useState(`blocks.${now.head?.layer ?? 0}.hook_resid_pre`)
   const [op, setOp] = useState<Edit['op']>('zero')
   const [by, setBy] = useState('1')
@@ -49,6 +53,11 @@ function EditForm({ model, onDone }: { model: OpenedModel; onDone(): void }) {
   const takesValues = op === 'set' || op === 'add'
   const value = valuesIn(op, takesValues ? source : 'number', by, fields, model.spec.d_vocab)
   const problem = known ? value.problem : `This model has no hook “${hook}”.`
+  const adding = useMutation({
+    mutationFn: async (edit: Edit) =>
+      addEdit(run.data?.source ? await besideSource(model, run.data.source, edit) : edit),
+    onSuccess: onDone,
+  })
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (problem) return
@@ -64,8 +73,7 @@ function EditForm({ model, onDone }: { model: OpenedModel; onDone(): void }) {
         ]
       }),
     )
-    addEdit({ hook, ...where, op, ...value.part })
-    onDone()
+    adding.mutate({ hook, ...where, op, ...value.part })
   }
   return (
     <form className="edit-form" onSubmit={submit}>
@@ -113,19 +121,31 @@ function EditForm({ model, onDone }: { model: OpenedModel; onDone(): void }) {
       </div>
       {takesValues &&
         SOURCE_FIELDS[source].map(([name, empty]) => (
+          // biome-ignore lint/a11y/noLabelWithoutControl: one of both is inside
           <label key={name}>
             {name}
-            <input
-              className="input mono"
-              placeholder={empty}
-              value={fields[name] ?? ''}
-              spellCheck={false}
-              onChange={(event) => setFields({ ...fields, [name]: event.target.value })}
-            />
+            {name === 'texts' ? (
+              <textarea
+                className="input mono"
+                rows={3}
+                placeholder={empty}
+                value={fields[name] ?? ''}
+                spellCheck={false}
+                onChange={(event) => setFields({ ...fields, [name]: event.target.value })}
+              />
+            ) : (
+              <input
+                className="input mono"
+                placeholder={empty}
+                value={fields[name] ?? ''}
+                spellCheck={false}
+                onChange={(event) => setFields({ ...fields, [name]: event.target.value })}
+              />
+            )}
           </label>
         ))}
       <div className="path-line">
-        <span className="problem small-text">{problem ?? ''}</span>
+        <span className="problem small-text">{problem ?? adding.error?.message ?? ''}</span>
         <span className="spacer" />
         <button type="submit" className="button primary" disabled={problem !== null}>
           Add

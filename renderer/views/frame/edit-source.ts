@@ -1,15 +1,16 @@
 /** Where an edit's values come from, as it is written in the form. In: texts of the fields. Out: a part of an edit, or why not. Pure. */
-import type { Edit } from '../../../core/run/types.ts'
+import type { Edit, MeanPrompt } from '../../../core/run/types.ts'
 import { parseIds } from '../tokens/parse-ids.ts'
 
-export type SourceKind = 'number' | 'file' | 'run' | 'ids' | 'mean'
+export type SourceKind = 'number' | 'file' | 'run' | 'ids' | 'mean' | 'texts'
 
 export const SOURCES: readonly { readonly value: SourceKind; readonly label: string }[] = [
   { value: 'number', label: 'a number' },
   { value: 'file', label: 'a vector in a file' },
   { value: 'run', label: 'a stored run' },
   { value: 'ids', label: 'another prompt' },
-  { value: 'mean', label: 'a mean over texts' },
+  { value: 'mean', label: 'a mean over a file of texts' },
+  { value: 'texts', label: 'a mean over texts, typed' },
 ]
 
 /** Fields of each source beside the number: their name, and what stands in them while they are empty. */
@@ -22,6 +23,7 @@ export const SOURCE_FIELDS: Readonly<Record<SourceKind, readonly (readonly [stri
   run: [['run', 'number of the run']],
   ids: [['ids', 'token ids: 0, 5, 9']],
   mean: [['mean', '/path/to/texts.txt']],
+  texts: [['texts', 'one a line; ids as [0, 5, 9]']],
 }
 
 /** `by` is the number: the value itself, or what a vector that is added is multiplied with. */
@@ -56,6 +58,18 @@ export function valuesIn(
     case 'ids': {
       const { ids, problem } = parseIds(text('ids'), vocabulary)
       return problem ? bad(problem) : { part: { from: { ids }, ...times }, problem: null }
+    }
+    case 'texts': {
+      const lines = text('texts')
+        .split('\n')
+        .filter((line) => line.trim() !== '')
+      const mean = lines.map((line): MeanPrompt & { readonly problem?: string } => {
+        if (!/^\s*\[[\d\s,]*\]\s*$/.test(line)) return { text: line }
+        const { ids, problem } = parseIds(line, vocabulary)
+        return { ids, ...(problem ? { problem } : {}) }
+      })
+      const wrong = mean.find((one) => one.problem)?.problem
+      return wrong ? bad(wrong) : { part: { from: { mean }, ...times }, problem: null }
     }
     default:
       return { part: { from: { mean: text('mean') }, ...times }, problem: null }
