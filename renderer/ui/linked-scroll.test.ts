@@ -3,11 +3,11 @@ import { expect, test } from 'vitest'
 import { useLinkedScroll } from './linked-scroll.ts'
 
 /** A part of 100 pixels with so many of content; a browser that has no layout gives it none. */
-function part(content: number): HTMLElement {
+function part(content: number, height = 100): HTMLElement {
   const element = document.createElement('div')
   Object.defineProperties(element, {
     scrollHeight: { value: content },
-    clientHeight: { value: 100 },
+    clientHeight: { value: height },
     scrollTop: { value: 0, writable: true },
   })
   return element
@@ -25,6 +25,16 @@ test('the others follow to the same share, until they are gone', () => {
   long.scrollTop = 0
   long.dispatchEvent(new Event('scroll'))
   expect(short.scrollTop).toBe(250)
+})
+
+test('the same text is moved line by line, whatever is seen of it', () => {
+  const { result } = renderHook(useLinkedScroll)
+  const [a, b] = [part(1000), part(1000, 300)]
+  result.current(a)
+  result.current(b)
+  a.scrollTop = 200
+  a.dispatchEvent(new Event('scroll'))
+  expect(b.scrollTop).toBe(200)
 })
 
 test('rounding is not followed back', () => {

@@ -1,4 +1,4 @@
-/** Scrolling parts that move together. Out: a ref for each of them; moving one moves the others to the same share. */
+/** Scrolling parts that move together. Out: a ref for each of them; moving one moves the others as far. */
 import { useMemo } from 'react'
 
 export type LinkedRef = (element: HTMLElement | null) => (() => void) | undefined
@@ -12,7 +12,9 @@ export function useLinkedScroll(): LinkedRef {
         const share = (part: HTMLElement) => part.scrollHeight - part.clientHeight
         const at = share(element) > 0 ? element.scrollTop / share(element) : 0
         for (const other of parts) {
-          const top = Math.round(at * share(other))
+          // One text twice is moved line by line, two texts by their share.
+          const same = Math.abs(other.scrollHeight - element.scrollHeight) <= 1
+          const top = same ? Math.min(element.scrollTop, share(other)) : Math.round(at * share(other))
           // A pixel more or less is rounding: following it back would make both creep.
           if (other !== element && Math.abs(other.scrollTop - top) > 1) other.scrollTop = top
         }

@@ -38,7 +38,9 @@ function Commands({ onDone }: { onDone(): void }) {
     ...ofViews.values(),
     frameActions({ views: viewsOf(model), selection, library, model, run, scan }),
   ].flat()
-  const found = [...headActions(model, asked), ...findActions(all, asked)].slice(0, SHOWN)
+  const fitting = (words: string) =>
+    [...headActions(model, words), ...findActions(all, words)].slice(0, SHOWN)
+  const found = fitting(asked)
   const chosen = Math.min(at, found.length - 1)
 
   const go = (action: Action | undefined) => {
@@ -52,7 +54,9 @@ function Commands({ onDone }: { onDone(): void }) {
       const next = Math.max(0, Math.min(found.length - 1, chosen + step))
       setAt(next)
       document.getElementById(`palette-${next}`)?.scrollIntoView({ block: 'nearest' })
-    } else if (event.key === 'Enter') go(found[chosen])
+    }
+    // The list may still be that of the letters before the last one.
+    else if (event.key === 'Enter') go(typed === asked ? found[chosen] : fitting(typed)[0])
     else return
     event.preventDefault()
   }

@@ -71,7 +71,7 @@ export function PairBody(props: Props) {
             <figure
               key={i === 2 ? 'difference' : i}
               className="pattern-figure"
-              style={{ flexBasis: gutterOf(shown.tokens, named) }}
+              style={{ flexBasis: form === 'matrix' ? gutterOf(shown.tokens, named) : 0 }}
             >
               <figcaption className="clip" title={label}>
                 {label}
