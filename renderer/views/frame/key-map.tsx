@@ -12,7 +12,7 @@ const GROUPS: readonly { readonly title: string; readonly keys: Keys }[] = [
       ['Ctrl K', 'command palette: everything the app can do'],
       ['?', 'this map'],
       ['/', 'filter the heads'],
-      ['1 … 9', 'open a view'],
+      ['1 … 9', 'open one of the first nine views; ▾ beside the tabs lists all'],
       ['Ctrl Z', 'undo a change of the edits'],
       ['Ctrl Shift Z', 'redo'],
       ['Alt ← →', 'back and forward through what was looked at'],
@@ -28,7 +28,7 @@ const GROUPS: readonly { readonly title: string; readonly keys: Keys }[] = [
       ['Enter', 'open the head’s pattern'],
       ['A', 'ablate the head, or undo it'],
       ['P', 'pin the head, or unpin it'],
-      ['H', 'hold the head, to see the next one beside it'],
+      ['H', 'hold the head: the next head, prompt or checkpoint is shown beside it; again: let go'],
     ],
   },
   {
