@@ -99,5 +99,5 @@ test('heads over the source: their queries hear the decoder, their keys and valu
   expect(countInto('L1H0.cross.q', reading)).toBe(1 + 9 + 4)
   expect(countInto('logits', reading)).toBe(1 + 2 * 9)
   expect(openEnds(parseEdges('source:L1H0.cross.k,L1H0.cross:logits', reading))).toEqual([])
-  expect(describeEnd('L1H0.cross.k')).toBe('L1H0 over the source keys')
+  expect(describeEnd('L1H0.cross.k')).toBe('L1H0 cross keys')
 })

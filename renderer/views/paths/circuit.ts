@@ -153,6 +153,6 @@ export function openEnds(edges: readonly PathEdge[]): string[] {
 export function describeEnd(name: string): string {
   const part = /\.([qkv])$/.exec(name)?.[1] as 'q' | 'k' | 'v' | undefined
   if (name === 'embed') return 'embedding'
-  if (!part) return name.replace('.mlp', ' MLP').replace('.cross', ' over the source')
+  if (!part) return name.replace('.mlp', ' MLP').replace('.cross', ' cross')
   return `${describeEnd(nodeOf(name))} ${{ q: 'queries', k: 'keys', v: 'values' }[part]}`
 }

@@ -13,7 +13,10 @@ export function align(
   together = true,
 ): Alignment {
   if (corrupt.length === 0) return { differing: [], problem: null }
-  const differing = clean.flatMap((token, i) => (token.id === corrupt[i]?.id ? [] : [i]))
+  const longest = Math.max(clean.length, corrupt.length)
+  const differing = Array.from({ length: longest }, (_, i) => i).filter(
+    (i) => clean[i]?.id !== corrupt[i]?.id,
+  )
   if (clean.length !== corrupt.length)
     return {
       differing,
