@@ -95,19 +95,17 @@ export { familyNames } from './families/index.ts'
 export { blockHook, headName, parseHook } from './graph/hook-names.ts'
 export type { ModelSpec } from './graph/model-spec.ts'
 export type { Tensor } from './graph/tensor.ts'
-export {
-  type Ablated,
-  type AblateKind,
-  type AblateOptions,
-  type AblateOver,
-  ablate,
+export type {
+  Ablated,
+  AblateKind,
+  AblateOptions,
+  AblateOver,
 } from './intervene/ablate.ts'
-export {
-  type Attributed,
-  type AttributeOptions,
-  type AttributionCell,
-  type AttributionSite,
-  attribute,
+export type {
+  Attributed,
+  AttributeOptions,
+  AttributionCell,
+  AttributionSite,
 } from './intervene/attribute.ts'
 export {
   PATCH_SITES,
@@ -115,14 +113,12 @@ export {
   type Patched,
   type PatchOptions,
   type PatchSite,
-  patch,
 } from './intervene/patch.ts'
-export {
-  type PathCell,
-  type PathOptions,
-  type PathPatched,
-  type PathPlan,
-  pathPatch,
+export type {
+  PathCell,
+  PathOptions,
+  PathPatched,
+  PathPlan,
 } from './intervene/path.ts'
 export { type PathEdge, reaches, readReceiver, readSender } from './intervene/path-names.ts'
 export { SPAN_EFFECT, type SpanEffect, type SpanEffectOptions, spanEffects } from './intervene/span-effect.ts'
@@ -135,15 +131,22 @@ export { availableDevices, DEVICES, type Device } from './run/devices.ts'
 export { estimateRun, type PatternKeeping, type RunEstimate, refuseUnlessFits } from './run/estimate.ts'
 export type { Generated, GenerateOptions } from './run/generate.ts'
 export { type GradientOptions, gradients, type MetricGradients } from './run/gradients-of.ts'
+export { cacheBytes, type Inspection, inspectPath as inspect } from './run/inspection.ts'
 export { type Metric, metricValue, type ResolvedMetric, resolveMetric } from './run/metrics.ts'
 export { type Model, type OpenOptions, openModel } from './run/model.ts'
 export { asOneText, type TwoTexts } from './run/one-text.ts'
 export { type OnnxModel, openOnnx } from './run/onnx-model.ts'
 export { type OpenCost, openCost } from './run/open-cost.ts'
 export type { ParameterCount } from './run/parameters.ts'
+export { type FilePrompt, readPromptFile } from './run/prompt-file.ts'
 export { type BaseRun, baseRun, type RestartRequest, restart } from './run/restart.ts'
 export type { HookInfo } from './run/segments.ts'
 export type * from './run/types.ts'
 export { openStore, type SaveExtra, type Store } from './store/capture-store.ts'
+export { defaultStorePath } from './store/default-path.ts'
 export type { FigureInput, PinnedFigure, StoredFigure } from './store/figures.ts'
 export type { HeadNote } from './store/notes.ts'
+export type { SqlResult } from './store/read-only-sql.ts'
+export { closeQueries, type QueryOptions, query as querySql } from './store/sql.ts'
+export type { Streamed } from './streamed.ts'
+export { ablate, attribute, patch, pathPatch, scanSeries } from './streams.ts'

@@ -19,8 +19,10 @@ import type { Dense } from './dense.ts'
 import { type Device, requireDevice } from './devices.ts'
 import type { Engine } from './engine.ts'
 import { type Generated, type GenerateOptions, generate } from './generate.ts'
+import { type GradientOptions, gradients, type MetricGradients } from './gradients-of.ts'
 import { hookedRun } from './hooked-run.ts'
 import type { ParameterCount } from './parameters.ts'
+import { batchedIds } from './prompts.ts'
 import { readModel } from './read-model.ts'
 import { readingModel } from './reading.ts'
 import type { HookInfo } from './segments.ts'
@@ -62,6 +64,11 @@ export interface Model {
   /** One pass over one prompt or a batch. */
   run(ids: readonly number[] | readonly (readonly number[])[], options?: RunOptions): Promise<Run>
   generate(ids: readonly number[], options?: GenerateOptions): Promise<Generated>
+  /** ∂metric/∂hooks of one prompt or a batch: the metric's value and a tensor per hook. Costs about three forwards. */
+  gradients(
+    ids: readonly number[] | readonly (readonly number[])[],
+    options: GradientOptions,
+  ): Promise<MetricGradients>
   /**
    * Where a decoder reads an encoder: the decoder alone, as a model of one stack that reads this one text. Its hooks
    * are `blocks.…`, and what goes over the layers and heads of a stack (ablation, patching, attribution) works on it.
@@ -144,10 +151,10 @@ export async function openModel(path: string, options: OpenOptions = {}): Promis
         hooks.map((hook) => hook.name),
       ),
     async run(ids, run = {}) {
-      const prompts = typeof ids[0] === 'number' || ids.length === 0 ? [ids as readonly number[]] : ids
-      return hookedRun(opened.engine(), prompts as readonly (readonly number[])[], run, provenance())
+      return hookedRun(opened.engine(), batchedIds(ids), run, provenance())
     },
     generate: (ids, generation) => generate(opened.engine(), ids, generation),
+    gradients: async (ids, asked) => gradients(opened, batchedIds(ids), asked),
     reading: (source) => readingModel(opened, source, provenance),
     weight(name) {
       const entry = bound.tensors.get(name)

@@ -23,7 +23,7 @@ import { type OnnxEditing, resolveOnnxEdits } from './onnx-edits.ts'
 import { generateOnnx } from './onnx-generate.ts'
 import { logitsOutput, namesOf, specOf } from './onnx-hooks.ts'
 import { createOnnxSessions } from './onnx-session.ts'
-import { checkPrompts } from './prompts.ts'
+import { batchedIds, checkPrompts } from './prompts.ts'
 import type { RunOptions } from './types.ts'
 import { versions } from './versions.ts'
 
@@ -122,8 +122,7 @@ export async function openOnnx(path: string, options: OpenOptions = {}): Promise
     },
     captures: (globs) => [...names.wanted(globs).keys()],
     async run(ids, run: RunOptions = {}) {
-      const single = typeof ids[0] === 'number' || ids.length === 0
-      const prompts = (single ? [ids] : ids) as readonly (readonly number[])[]
+      const prompts = batchedIds(ids)
       if (run.decoderIds || run.tokenTypes) throw reason('it takes one text of token ids')
       const warnings = checkPrompts(prompts, spec)
       const captured = [...names.wanted(run.capture ?? []).keys()]
@@ -165,6 +164,9 @@ export async function openOnnx(path: string, options: OpenOptions = {}): Promise
         resolveOnnxEdits(editing, generation.edits ?? [], [ids], total, generation)
       const work = { file: file.name, feeder, sessions, names, logits, outputs: all, warnings, edits }
       return generateOnnx(work, ids, generation)
+    },
+    async gradients() {
+      throw reason('it has no blocks to differentiate')
     },
     weight() {
       throw reason('its weights have no names of ours')

@@ -92,6 +92,14 @@ export function sourceOf({ source }: Batch): { source?: Source } {
   return source ? { source: { ids: rightPad(source), lengths: source.map((ids) => ids.length) } } : {}
 }
 
+/** One prompt as a batch of one; a batch as it is. */
+export function batchedIds(
+  ids: readonly number[] | readonly (readonly number[])[],
+): readonly (readonly number[])[] {
+  const single = typeof ids[0] === 'number' || ids.length === 0
+  return single ? [ids as readonly number[]] : (ids as readonly (readonly number[])[])
+}
+
 /**
  * Token types, one list a prompt. Throws `bad-prompt` where the model knows none, or a list does not fit its prompt.
  */

@@ -8,10 +8,11 @@ import { decoderOf, type ModelSpec } from '../graph/model-spec.ts'
 import type { Dense } from './dense.ts'
 import type { Engine } from './engine.ts'
 import { generate } from './generate.ts'
+import { gradients } from './gradients-of.ts'
 import { hookedRun } from './hooked-run.ts'
 import type { Model } from './model.ts'
 import { runPass } from './pass.ts'
-import { checkPrompts } from './prompts.ts'
+import { batchedIds, checkPrompts } from './prompts.ts'
 import { listHooks } from './segments.ts'
 import type { SessionMode } from './session.ts'
 import type { Provenance } from './types.ts'
@@ -50,7 +51,7 @@ export async function readingModel(
       reads,
       whole: model.engine(mode),
     })
-    return {
+    const reader: Model = {
       ...model,
       spec,
       hooks,
@@ -62,13 +63,14 @@ export async function readingModel(
           hooks.map((hook) => hook.name),
         ),
       run(ids, options = {}) {
-        const prompts = typeof ids[0] === 'number' || ids.length === 0 ? [ids as readonly number[]] : ids
-        return hookedRun(engine(), prompts as readonly (readonly number[])[], options, provenance())
+        return hookedRun(engine(), batchedIds(ids), options, provenance())
       },
       generate: (ids, options) => generate(engine(), ids, options),
+      gradients: async (ids, options) => gradients(reader, batchedIds(ids), options),
       reading: (other) => model.reading(other),
       withMemory: (memory) => view({ ...reads, memory: sized(memory, reads.memory) }),
     }
+    return reader
   }
   return view(source!)
 }

@@ -28,7 +28,7 @@ export const inspect = command({
     const [{ chooseModel, titleOf }, { cacheBytes, inspectPath }, { specSummary }, { nonFiniteWarnings }] =
       await Promise.all([
         import('../models.ts'),
-        import('../inspection.ts'),
+        import('../../run/inspection.ts'),
         import('../../api/spec-summary.ts'),
         import('../../checkpoint/non-finite.ts'),
       ])

@@ -10,9 +10,9 @@ import { isCheckpointFolder } from '../checkpoint/series.ts'
 import type { Checkpoint, ContentHash } from '../checkpoint/types.ts'
 import { readFamily } from '../families/index.ts'
 import { decoderOf, type ModelSpec } from '../graph/model-spec.ts'
-import { cacheBytesPerToken, countParameters, type ParameterCount } from '../run/parameters.ts'
-import { readModel } from '../run/read-model.ts'
-import { type HookInfo, listHooks } from '../run/segments.ts'
+import { cacheBytesPerToken, countParameters, type ParameterCount } from './parameters.ts'
+import { readModel } from './read-model.ts'
+import { type HookInfo, listHooks } from './segments.ts'
 
 export interface Inspection {
   readonly path: string
