@@ -101,7 +101,7 @@ function Result({ model, likely, sweep }: Props & { sweep: ShownSweep<'patch'> }
     by === 'layer,head'
       ? byGroup
         ? shared(cell.layer, cell.head ?? 0)
-        : `L${cell.layer}H${cell.head}${request.site.startsWith('cross') ? ', over the source' : ''}`
+        : `L${cell.layer}H${cell.head}${request.site.startsWith('cross') ? ' cross' : ''}`
       : `L${cell.layer} · ${cell.pos} ${tokens?.[cell.pos ?? 0]?.text ?? ''}`
   const pick = (layer: number, column: number) => {
     setPlace(place === `${layer}.${column}` ? '' : `${layer}.${column}`)
