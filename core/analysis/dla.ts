@@ -10,17 +10,14 @@
  * Source: Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits".
  */
 import { HeadscopeError } from '../errors.ts'
-import { blockHook, headName } from '../graph/hook-names.ts'
+import { blockHook } from '../graph/hook-names.ts'
 import { decoderOf, type LayerSpec } from '../graph/model-spec.ts'
 import type { NormWeights } from '../graph/norm.ts'
 import type { Tensor } from '../graph/tensor.ts'
-import type { Dense } from '../run/dense.ts'
-import type { Engine } from '../run/engine.ts'
 import type { Model } from '../run/model.ts'
-import type { Edit } from '../run/types.ts'
+import { attentionComponents, crossComponents, sourceValues } from './dla-parts.ts'
+import type { Dla, DlaComponent, DlaOptions, DlaSource } from './dla-types.ts'
 import { throughNorm } from './frozen-norm.ts'
-import type { AttentionKind } from './graph-values.ts'
-import { valueBias } from './head-weights.ts'
 import {
   dot,
   finalScaleHook,
@@ -31,59 +28,10 @@ import {
   uncappedLogits,
 } from './readout.ts'
 
+export type * from './dla-types.ts'
+
 export const DLA_DEFINITION =
   'What each part adds to the logit of the answer (minus that of the wrong answer) at one position, before the final soft-cap: the part, through every later norm with its divisor frozen at this run, times the unembedding. The parts sum to the logit.'
-
-export interface DlaOptions {
-  readonly answer: number
-  readonly wrong?: number
-  /** Position; negative counts from the end; default the last. */
-  readonly pos?: number
-  readonly tokenTypes?: readonly number[]
-  readonly edits?: readonly Edit[]
-  /** Values of z that are read in the place of the run's own, [1, pos | 1, head, d_head]; the norms stay the run's. */
-  readonly replace?: (layer: number) => Dense
-  /** Also per head and source position: what α_j v_j W_O adds. */
-  readonly sources?: boolean
-  /**
-   * b_V reaches the output whatever the pattern, since its rows sum to 1. `heads` leaves it with its head; `bias` counts
-   * it with b_O, as TransformerLens does.
-   */
-  readonly valueBias?: 'heads' | 'bias'
-  readonly signal?: AbortSignal
-}
-
-export interface DlaComponent {
-  /** `embed`, `pos_embed`, `token_type_embed`, `L0H0`, `L0 b_O`, `L0 mlp`, `norm bias`, `unembed bias`. */
-  readonly name: string
-  readonly layer: number | null
-  readonly head: number | null
-  readonly value: number
-}
-
-export interface DlaSource {
-  readonly layer: number
-  readonly head: number
-  /** By source position. Their sum is the head's component. */
-  readonly values: readonly number[]
-}
-
-export interface Dla {
-  readonly pos: number
-  readonly answer: number
-  readonly wrong: number | null
-  /** Empty where attribution is undefined. */
-  readonly components: readonly DlaComponent[]
-  readonly sum: number | null
-  /** The model's own logit before the final cap (answer minus wrong). */
-  readonly logit: number | null
-  readonly logit_after_cap: number | null
-  readonly sources: readonly DlaSource[]
-  /** The same of heads over what an encoder read, by its positions; empty where there is no encoder. */
-  readonly cross_sources: readonly DlaSource[]
-  /** Why there are no components. */
-  readonly why?: string
-}
 
 /** Throws `bad-prompt`, `bad-request` or `bad-edit`; a model without linear logits gives no components and a `why`. */
 export async function directLogitAttribution(
@@ -217,113 +165,6 @@ async function capture(
     ...(signal ? { signal } : {}),
   })
   return new Map(run.captured.map((name) => [name, run.get(name)]))
-}
-
-/** Heads, b_O and what a post-norm's bias gives, of one block. */
-async function attentionComponents(
-  model: Model,
-  layer: number,
-  direction: Float64Array,
-  at: (local: string) => Float32Array,
-  options: DlaOptions,
-  captures: ReadonlyMap<string, Tensor>,
-  pos: number,
-) {
-  const engine: Engine = model.engine()
-  const spec = decoderOf(model.spec).layers[layer]!
-  let read: Float64Array = direction.map((value) => value * spec.residualScale)
-  let normBias = 0
-  if (engine.model.outputNorm) {
-    const through = throughNorm(model, read, engine.model.outputNorm(layer), at('ln1_post.hook_scale')[0]!)
-    normBias = through.bias
-    read = through.direction
-  }
-  const [output] = await throughOutput(engine, layer, Float32Array.from(read))
-  const { nHeads, nKvHeads, dHead } = spec
-  const z = options.replace ? rowOf(options.replace(layer), pos) : at('attn.hook_z')
-  const values = Array.from({ length: nHeads }, (_, head) =>
-    dot(z, head * dHead, output!, head * dHead, dHead),
-  )
-  const biasName = engine.model.outputBias(layer)
-  let bias = biasName ? dot(read, 0, model.weight(biasName), 0, read.length) : 0
-  if (options.valueBias === 'bias') {
-    const b = await valueBias(engine, layer) // [kv_head, d_head]
-    if (spec.clip !== null && b.some((value) => value !== 0))
-      throw new HeadscopeError(
-        'bad-request',
-        'Values of this model are clipped after their bias, so b_V is no part of its own; leave it with its head.',
-      )
-    for (let head = 0; head < nHeads; head++) {
-      const shared = Math.floor((head * nKvHeads) / nHeads)
-      const part = dot(b, shared * dHead, output!, head * dHead, dHead)
-      values[head]! -= part
-      bias += part
-    }
-  }
-  const components: DlaComponent[] = [
-    ...values.map((value, head) => ({ name: headName(layer, head), layer, head, value })),
-    { name: `L${layer} b_O`, layer, head: null, value: bias },
-  ]
-  const sources = options.sources ? sourceValues(layer, spec, output!, captures, pos) : []
-  return { components, normBias, sources }
-}
-
-/** Heads and b_O of the attention over what an encoder read; none where there is no encoder. */
-function crossComponents(
-  model: Model,
-  layer: number,
-  direction: Float64Array,
-  captures: ReadonlyMap<string, Tensor>,
-  at: (local: string) => Float32Array,
-): DlaComponent[] {
-  if (!captures.has(blockHook(layer, 'cross_attn.hook_result'))) return []
-  const result = at('cross_attn.hook_result') // [head, d_model]
-  const d = direction.length
-  const bias = model.engine().model.crossOutputBias?.(layer)
-  const part = (name: string, value: number) => ({
-    name: `L${layer} cross ${name}`,
-    layer,
-    head: null,
-    value,
-  })
-  return [
-    ...Array.from({ length: result.length / d }, (_, head) =>
-      part(`H${head}`, dot(direction, 0, result, head * d, d)),
-    ),
-    ...(bias ? [part('b_O', dot(direction, 0, model.weight(bias), 0, d))] : []),
-  ]
-}
-
-/** One position of [1, pos | 1, …]. */
-function rowOf({ data, shape }: Dense, pos: number): Float32Array {
-  const size = data.length / shape[1]!
-  const at = shape[1] === 1 ? 0 : pos
-  return data.subarray(at * size, (at + 1) * size)
-}
-
-/** α_j (v_j · W_O r) for every head and source position j. */
-function sourceValues(
-  layer: number,
-  { nHeads, nKvHeads, dHead }: LayerSpec,
-  output: Float32Array,
-  captures: ReadonlyMap<string, Tensor>,
-  pos: number,
-  kind: AttentionKind = 'attn',
-): DlaSource[] {
-  const pattern = captures.get(blockHook(layer, `${kind}.hook_pattern`))! // [1, head, query, key]
-  const v = captures.get(blockHook(layer, `${kind}.hook_v`))!.data // [1, pos, kv_head, d_head]
-  const [, , queries, keys] = pattern.shape as [number, number, number, number]
-  return Array.from({ length: nHeads }, (_, head) => {
-    const shared = Math.floor((head * nKvHeads) / nHeads)
-    return {
-      layer,
-      head,
-      values: Array.from({ length: keys }, (_, key) => {
-        const weight = pattern.data[(head * queries + pos) * keys + key]!
-        return weight * dot(v, (key * nKvHeads + shared) * dHead, output, head * dHead, dHead)
-      }),
-    }
-  })
 }
 
 function positionOf(pos: number, length: number): number {

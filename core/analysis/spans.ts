@@ -3,7 +3,6 @@
  * In: prompts. Out: places with every head's weight, per head the rate of hits with n and interval, examples, and the
  * random-repeat score beside it. Cost: one forward per prompt, and a scan of random repeats.
  */
-import type { Progress } from '../checkpoint/types.ts'
 import { HeadscopeError } from '../errors.ts'
 import { parseHook } from '../graph/hook-names.ts'
 import { decoderOf } from '../graph/model-spec.ts'
@@ -11,96 +10,15 @@ import type { Tensor } from '../graph/tensor.ts'
 import type { Model } from '../run/model.ts'
 import { requireOneText } from '../run/one-text.ts'
 import { batchesOf, windowsOf } from './batches.ts'
-import { meanScore } from './bootstrap.ts'
 import { targetsByQuery } from './repeats.ts'
 import { scanHeads } from './scan.ts'
 import { noScore } from './scores/score.ts'
 import { fittingLength, ordinaryIds } from './sequences.ts'
+import { rateOf } from './span-rate.ts'
+import type { SpanExample, SpanHead, SpanOptions, SpanPlace, Spans } from './span-types.ts'
 import type { Score } from './types.ts'
-import { wilson } from './wilson.ts'
 
-export interface SpanOptions {
-  /**
-   * What counts as a hit: `strongest` (default): the strongest key other than the first position is one of the B;
-   * `weight`: the weight on the B together is `threshold` or more.
-   */
-  readonly hit?: 'strongest' | 'weight'
-  readonly threshold?: number // default 0.2
-  /** Places below which a head has no rate. */
-  readonly fewest?: number // default 20
-  /** Places that are listed with every head's weight, at most; rates are of all. */
-  readonly listed?: number // default 2000
-  /** Hits and misses kept per head. */
-  readonly examples?: number // default 3
-  /** The scan beside: sequences and seed of the random repeats. */
-  readonly batch?: number // default 16
-  readonly seed?: number
-  readonly signal?: AbortSignal
-  readonly onProgress?: (progress: Progress) => void
-}
-
-/** An A B … A place: the later A (query), an earlier B (target), in one window of one prompt. */
-export interface SpanPlace {
-  /** Index among `windows`. */
-  readonly window: number
-  readonly query: number
-  readonly source: number
-  readonly target: number
-  /** B, the token at the target. */
-  readonly token: number
-  /** Whether the model's likeliest next token at the query is B. */
-  readonly predicted: boolean
-  /** Its probability, where B is among the ten likeliest. */
-  readonly prob: number | null
-  /** Whether the text goes on with B. */
-  readonly follows: boolean
-}
-
-export interface SpanItem extends SpanPlace {
-  readonly heads: readonly {
-    readonly layer: number
-    readonly head: number
-    /** Weight on this B. */
-    readonly weight: number
-    readonly hit: boolean
-  }[]
-}
-
-/** A query row of a head: what it gives to all its B together. */
-export interface SpanExample {
-  readonly window: number
-  readonly query: number
-  readonly target: number
-  readonly weight: number
-}
-
-export interface SpanHead {
-  readonly layer: number
-  readonly head: number
-  /** Share of query rows that are hits. */
-  readonly rate: Score
-  /** Of the hits, and of the misses, the share after which the model's likeliest token is a B. */
-  readonly predicted: { readonly hits: Score; readonly misses: Score }
-  readonly random_repeat: Score
-  readonly examples: { readonly hits: readonly SpanExample[]; readonly misses: readonly SpanExample[] }
-}
-
-export interface Spans {
-  readonly definitions: Readonly<Record<string, string>>
-  readonly settings: {
-    readonly hit: 'strongest' | 'weight'
-    readonly threshold: number
-    readonly seed: number
-  }
-  /** What was run: prompts, long ones cut into windows. `prompt` is the index among the prompts given. */
-  readonly windows: readonly { readonly prompt: number; readonly ids: readonly number[] }[]
-  /** All places, and how many query rows they have. */
-  readonly places: number
-  readonly queries: number
-  readonly items: readonly SpanItem[]
-  readonly heads: readonly SpanHead[]
-  readonly warnings: readonly string[]
-}
+export type * from './span-types.ts'
 
 /** Throws `bad-prompt` without prompts, `bad-request` for a model that looks ahead. */
 export async function findSpans(
@@ -258,33 +176,6 @@ export async function findSpans(
   }
 }
 
-/** Share of hits: the interval is a bootstrap over windows from five on, Wilson's over places below. */
-export function rateOf(
-  rows: readonly { readonly window: number; readonly hit: boolean }[],
-  fewest: number,
-  seed: number,
-): Score {
-  const n = rows.length
-  if (n < fewest) return noScore(`n = ${n}, needs ${fewest} places`, n, n)
-  const hits = rows.filter((row) => row.hit).length
-  const byWindow = new Map<number, { hits: number; n: number }>()
-  for (const { window, hit } of rows) {
-    const counts = byWindow.get(window) ?? { hits: 0, n: 0 }
-    byWindow.set(window, { hits: counts.hits + (hit ? 1 : 0), n: counts.n + 1 })
-  }
-  const value = hits / n
-  if (byWindow.size < 5) return { value, n, rows: n, ...wilson(hits, n) }
-  const counts = [...byWindow.values()]
-  const mean = n / counts.length
-  // The ratio of sums, linearised about its value: each window's share of the deviation, so that means can be drawn.
-  const { low, high } = meanScore(
-    counts.map((c) => value + (c.hits - value * c.n) / mean),
-    n,
-    seed,
-  )
-  return { value, n, rows: n, low: clamp(low), high: clamp(high) }
-}
-
 // --- Internal helpers ---
 
 interface Row {
@@ -297,10 +188,6 @@ interface Row {
 
 function emptyHead(): { rows: Row[] } {
   return { rows: [] }
-}
-
-function clamp(value: number | null): number | null {
-  return value === null ? null : Math.min(1, Math.max(0, value))
 }
 
 /** Whether the places of a row are among the first `most` of the corpus. */
