@@ -76,7 +76,9 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
     () => (groups ? byGroups(order, groups, pitch, own) : byLayers(model.spec, pitch)),
     [order, groups, pitch, own, model.spec],
   )
-  const tiles = wanted === 'auto' ? (pitch >= 28 ? 'patterns' : 'scores') : wanted
+  // Without scores small pictures say more than empty squares.
+  const auto = pitch >= 28 || (!heads && !scan.isPending) ? 'patterns' : 'scores'
+  const tiles = wanted === 'auto' ? auto : wanted
   const whole = zoom === 'fit' && order === 'layers' && !held
 
   return (

@@ -98,7 +98,7 @@ export function PairBody(props: Props) {
           reading={after.reading}
           before={difference ? before.reading : null}
           tokens={after.tokens}
-          tokensBefore={alike ? null : before.tokens}
+          tokensBefore={alike || !difference ? null : before.tokens}
           rows={Math.max(4, Math.min(24, Math.floor((size.height - AROUND) / ROW)))}
         >
           <Legend {...scale} most={after.reading.most} />
