@@ -66,13 +66,17 @@ export async function noteFigure(id: number, text: string): Promise<void> {
   )
 }
 
-/** Shows the new order at once; the engine's answer follows. */
+let lastOrder = 0
+
+/** Shows the new order at once; the engine's answer follows. An answer that came late does not undo a later order. */
 export async function orderFigures(ids: readonly number[]): Promise<void> {
+  const own = ++lastOrder
   queryClient.setQueryData<NotebookReply>(NOTEBOOK, (before = []) =>
     [...before].sort((a, b) => ids.indexOf(a.id) - ids.indexOf(b.id)),
   )
   try {
-    queryClient.setQueryData(NOTEBOOK, await put<NotebookReply>('/api/notebook/order', { ids }))
+    const kept = await put<NotebookReply>('/api/notebook/order', { ids })
+    if (own === lastOrder) queryClient.setQueryData(NOTEBOOK, kept)
   } catch (error) {
     await queryClient.invalidateQueries({ queryKey: NOTEBOOK })
     throw error
