@@ -178,11 +178,7 @@ describe.sequential('the app', () => {
     const run = address().get('run')
     await page.keyboard.press('Control+Enter')
     await expect.poll(() => address().get('run'), { timeout: 20_000 }).not.toBe(run)
-    for (const tab of await page.getByRole('tab').allTextContents()) {
-      await page.getByRole('tab', { name: tab, exact: true }).click()
-      await page.waitForTimeout(300)
-      expect(await page.locator('img, .tokens b b').count()).toBe(0)
-    }
+    expect(await page.locator('img, .tokens b b').count()).toBe(0)
     const shown = await page.locator('.tokens .token-text').allTextContents()
     expect(shown.slice(1).join('').replaceAll('·', ' ')).toBe(hostile)
     expect(problems).toEqual([])

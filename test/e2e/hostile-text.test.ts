@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { writeRandomLlama } from '../bench/random-llama.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { layoutFlaws } from '../support/layout.ts'
+import { countRequests, settled } from '../support/settled.ts'
 import { type AppEngine, startAppEngine } from './app-engine.ts'
 
 const MARKUP = '<img src=x onerror="globalThis.ran=1">'
@@ -52,6 +53,7 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'tokenizer_config.json'), JSON.stringify({ bos_token: '<s>' }))
   page = await browser.newPage({ viewport: { width: 1280, height: 720 } })
   page.setDefaultTimeout(30_000)
+  countRequests(page)
   page.on('pageerror', (error) => problems.push(error.message))
   page.on('dialog', (dialog) => {
     problems.push(`a dialog: ${dialog.message()}`)
@@ -101,7 +103,7 @@ const WORK: Readonly<Record<string, () => Promise<unknown>>> = {
   Pattern: async () => {
     for (const form of ['Text', 'Arcs', 'Matrix']) {
       await button(form).click()
-      await page.waitForTimeout(150)
+      await settled(page)
       await isText(`Pattern as ${form}`)
     }
   },
@@ -164,8 +166,7 @@ describe.sequential('hostile text', () => {
     expect(Object.keys(WORK).filter((tab) => !tabs.includes(tab))).toEqual([])
     for (const tab of tabs) {
       await page.getByRole('tab', { name: tab, exact: true }).click()
-      await page.waitForTimeout(250)
-      await page.locator('[role=tabpanel]:not([hidden]) .spinner').waitFor({ state: 'detached' })
+      await settled(page)
       await isText(tab)
       const work = WORK[tab]
       if (!work) continue
@@ -191,7 +192,7 @@ describe.sequential('hostile text', () => {
 
   it('stays text in the tooltip of a token, the palette, the key map and the prompt editor', async () => {
     await page.getByRole('button', { name: /^token 1 / }).hover()
-    await page.waitForTimeout(500)
+    await settled(page)
     await isText('hint')
     await page.keyboard.press('Control+k')
     await page.getByRole('option').first().waitFor()
@@ -205,7 +206,7 @@ describe.sequential('hostile text', () => {
     await page.getByRole('dialog').waitFor({ state: 'hidden' })
     await button('Edit prompt').click()
     await page.getByRole('textbox', { name: 'Prompt text' }).waitFor()
-    await page.waitForTimeout(300)
+    await settled(page)
     await isText('prompt editor')
   })
 

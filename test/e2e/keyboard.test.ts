@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { violations } from '../support/axe.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { layoutFlaws } from '../support/layout.ts'
+import { countRequests, settled } from '../support/settled.ts'
 import { type AppEngine, startAppEngine } from './app-engine.ts'
 
 /** Short, because every token is a stop of the Tab key. */
@@ -22,6 +23,7 @@ beforeAll(async () => {
   ;[engine, browser] = await Promise.all([startAppEngine(), launchBrowser()])
   page = await browser.newPage({ viewport: { width: 1280, height: 720 } })
   page.setDefaultTimeout(20_000)
+  countRequests(page)
   page.on('pageerror', (error) => problems.push(error.message))
   await page.goto(engine.url)
   await page.getByRole('gridcell').first().waitFor()
@@ -248,7 +250,9 @@ const WORK: Readonly<Record<string, () => Promise<unknown>>> = {
     await eventually(() => address().get('model')).toMatch(/step6000$|induction-2l$/)
   },
   Compare: async () => {
-    await tabTo(/^button Compare$/)
+    await tabTo(/^button this prompt/)
+    await press('Enter')
+    await tabTo(/^button Compare$/, 'Shift+Tab')
     await press('Enter')
     await page.getByRole('region', { name: 'Heads by change' }).locator('li button').first().waitFor()
     await tabTo(/^button .*L\dH\d/)
@@ -257,8 +261,8 @@ const WORK: Readonly<Record<string, () => Promise<unknown>>> = {
   Corpus: async () => {
     await tabTo(/^input.*read the first/)
     await press('Control+a')
-    await page.keyboard.type('30')
-    await tabTo(/^button Look for induction in 30/)
+    await page.keyboard.type('8')
+    await tabTo(/^button Look for induction in 8/)
     await press('Enter')
     await page.getByRole('region', { name: 'Heads by rate' }).locator('li').first().waitFor()
   },
@@ -384,14 +388,14 @@ describe.sequential('without a mouse', () => {
     if (await page.locator('[data-base-ui-portal]').count()) await page.reload() // hints of the last round
     await page.getByRole('tab').first().waitFor()
     await open(view)
-    await page.waitForTimeout(150)
+    await settled(page)
     await WORK[view]!()
-    await page.waitForTimeout(250)
+    await settled(page)
     const folder = process.env.HEADSCOPE_PICTURES
     if (folder) await page.screenshot({ path: join(folder, `keys-${view}.png`) })
     expect(await layoutFlaws(page)).toEqual([])
     await theme('dark')
-    expect(await violations(page, 0)).toEqual([])
+    expect(await violations(page)).toEqual([])
     await theme('light')
     expect(await faint()).toEqual([])
     expect(problems).toEqual([])

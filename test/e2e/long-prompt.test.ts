@@ -4,6 +4,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { writeRandomLlama } from '../bench/random-llama.ts'
 import { launchBrowser } from '../support/browser.ts'
+import { countRequests, settled } from '../support/settled.ts'
 import { type AppEngine, startAppEngine } from './app-engine.ts'
 
 const TOKENS = 2048
@@ -26,6 +27,7 @@ beforeAll(async () => {
   })
   page = await browser.newPage({ viewport: { width: 1280, height: 720 } })
   page.setDefaultTimeout(60_000)
+  countRequests(page)
   page.on('pageerror', (error) => problems.push(error.message))
   await page.goto(engine.url)
   await page.locator('output.read-out').waitFor()
@@ -97,8 +99,7 @@ describe.sequential('a prompt of 2,048 tokens', () => {
   it('opens every view', async () => {
     for (const tab of await page.getByRole('tab').allTextContents()) {
       await page.getByRole('tab', { name: tab, exact: true }).click()
-      await page.waitForTimeout(500)
-      await page.locator('[role=tabpanel]:not([hidden]) .spinner').waitFor({ state: 'detached' })
+      await settled(page)
     }
     expect(problems).toEqual([])
   }, 120_000)

@@ -2,6 +2,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { launchBrowser } from '../support/browser.ts'
+import { countRequests, settled } from '../support/settled.ts'
 import { type AppEngine, startAppEngine } from './app-engine.ts'
 
 const TEXT = 'The queen Zorblat spoke to the king Mimsy. The king Mimsy answered the queen Zor'
@@ -17,6 +18,7 @@ beforeAll(async () => {
   ;[engine, browser] = await Promise.all([startAppEngine(), launchBrowser()])
   page = await browser.newPage({ viewport: { width: 1280, height: 720 } })
   page.setDefaultTimeout(30_000)
+  countRequests(page)
   page.on('pageerror', (error) => problems.push(error.message))
   await page.goto(engine.url)
   await page.locator('output.read-out').waitFor()
@@ -198,10 +200,19 @@ describe.sequential('the frame', () => {
         const { runs } = (await reply.json()) as { runs: { edits: number }[] }
         return runs.filter(({ edits }) => edits > 0).length
       })
+    await at('tab=pattern')
     for (let head = 0; head < 8; head++) {
-      const edits = JSON.stringify([{ hook: 'blocks.0.attn.hook_z', head, op: 'zero' }])
-      await at(`tab=pattern&edits=${encodeURIComponent(edits)}`)
+      await page.evaluate(
+        (edits) => {
+          const hash = new URLSearchParams(location.hash.slice(1))
+          hash.set('edits', edits)
+          location.hash = hash.toString()
+        },
+        JSON.stringify([{ hook: 'blocks.0.attn.hook_z', head, op: 'zero' }]),
+      )
+      await page.getByRole('region', { name: 'Active edits' }).getByText(`zero L0H${head}`).waitFor()
       await page.locator('.is-both figure').nth(2).locator('canvas').waitFor()
+      await settled(page)
     }
     await eventually(stored).toBeLessThanOrEqual(6)
     const library = page.getByRole('navigation', { name: 'Library' })

@@ -12,18 +12,23 @@ interface Axe {
   ): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }>
 }
 
-/** Violations of what is on the screen, after `settle` ms in which what a tab asks for comes. */
-export function violations(page: Page, settle = 300): Promise<string[]> {
+/** Violations of what is on the screen now; of the named rules only, where some are named. */
+export function violations(page: Page, rules?: readonly string[]): Promise<string[]> {
   return page.evaluate(
-    async ([source, wait]) => {
+    async ([source, only]) => {
       const holder = globalThis as unknown as { axe?: Axe }
       if (!holder.axe) new Function(source)()
-      await new Promise((resolve) => setTimeout(resolve, wait))
-      const found = await holder.axe!.run(document, { resultTypes: ['violations'] })
+      // Colours that are still on their way to another theme are not those that are seen.
+      for (const animation of document.getAnimations())
+        if (animation.effect?.getComputedTiming().iterations !== Number.POSITIVE_INFINITY) animation.finish()
+      const found = await holder.axe!.run(document, {
+        resultTypes: ['violations'],
+        ...(only ? { runOnly: only } : {}),
+      })
       return found.violations.flatMap(({ id, nodes }) =>
         nodes.map((node) => `${id}: ${node.html.slice(0, 160)} ${node.failureSummary.slice(0, 160)}`),
       )
     },
-    [AXE, settle] as const,
+    [AXE, rules ?? null] as const,
   )
 }
