@@ -122,12 +122,11 @@ describe('a Slurm array', () => {
     timeout: 240_000,
   }, async (context) => {
     if (typeof cluster === 'string') return context.skip(cluster)
-    const submit = (array: string, ...more: string[]) =>
+    const submit = (array: string) =>
       (cluster as Cluster).run(
         'sbatch',
         [
           '--parsable',
-          ...more,
           `--array=${array}`,
           join(ROOT, 'core', 'plan', 'headscope.sbatch'),
           at('plan.json'),
@@ -140,9 +139,13 @@ describe('a Slurm array', () => {
     const killed = (await submit('2')).trim()
     for (let i = 0; i < 2000 && !existsSync(share(2)); i++) await setTimeout(10)
     await cluster.run('scancel', ['--signal=KILL', '--full', killed])
-    for (let i = 0; i < 600 && (await cluster.run('squeue', ['--noheader'])).trim() !== ''; i++)
-      await setTimeout(100)
-    await submit('1-4', '--wait')
+    // sbatch --wait looks every few seconds only.
+    const empty = async () => {
+      while ((await (cluster as Cluster).run('squeue', ['--noheader'])).trim() !== '') await setTimeout(100)
+    }
+    await empty()
+    await submit('1-4')
+    await empty()
     const shards = [1, 2, 3, 4].map(share)
     expect(await headscope('merge', ...shards, '--out', 'slurm.db')).toMatchObject({ code: 0, stderr: '' })
     expect(same('slurm.db')).toBe(true)
