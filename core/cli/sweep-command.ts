@@ -79,7 +79,7 @@ export async function runSweepCommand<K extends ExperimentKind>(
       if (out.json) {
         out.document({
           model: known,
-          ...finished.result,
+          ...report.sweepFields(kind, finished.result),
           ...(finished.id === null ? {} : { experiment: finished.id }),
           warnings: all,
         })

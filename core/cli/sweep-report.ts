@@ -53,11 +53,34 @@ export function reportSweep<K extends ExperimentKind>(
   ])
   out.line()
   for (const line of table(columns, rows, style.bold)) out.line(line)
+  for (const why of reasonsOf(result)) out.line(style.dim(`– ${why}`))
   if (cells.length > SHOWN)
     out.line(style.dim(`the ${SHOWN} largest of ${cells.length} cells; --json has all`))
 }
 
+/** The result as a document has it: what does not exist is null with a reason beside it. */
+export function sweepFields<K extends ExperimentKind>(kind: K, result: Experiments[K]['result']): object {
+  if (kind === 'patch') {
+    const { cells, ...rest } = result as Experiments['patch']['result']
+    const why = 'the clean and the corrupt metric are too close to divide by their difference'
+    return {
+      ...rest,
+      cells: cells.map((cell) => (cell.normalized === null ? { ...cell, why: cell.why ?? why } : cell)),
+    }
+  }
+  if (kind !== 'attribute') return result
+  const { trust, ...rest } = result as Experiments['attribute']['result']
+  return { ...rest, trust, ...(trust === null ? { why: NO_TRUST } : {}) }
+}
+
 // --- Internal helpers ---
+
+const NO_TRUST = 'trust needs three exact runs with different results: ask for them with --verify 3 or more'
+
+/** Why cells have no value, each reason once. */
+function reasonsOf({ cells }: Experiments[ExperimentKind]['result']): readonly string[] {
+  return [...new Set(cells.flatMap((cell) => ('why' in cell && cell.why ? [cell.why] : [])))].slice(0, 5)
+}
 
 function ends(result: Experiments[ExperimentKind]['result']): string {
   if ('base' in result) return `metric of the unedited run ${number(result.base)}`

@@ -260,3 +260,22 @@ describe('compare', () => {
     expect((await headscope('compare', 'induction-2l', ...text)).code).toBe(2)
   })
 })
+
+describe('values of a sweep that do not exist', () => {
+  const pair = ['induction-2l', '--clean-ids', '5,6,7', '--corrupt-ids', '5,6,8', '--no-store']
+
+  it('have a reason, as text and in the document', async () => {
+    const path = ['path', ...pair, '--answer-id', '5', '--wrong-id', '6', '--from', 'L1H1', '--to', 'L0H2.q']
+    const { stdout } = await headscope(...path)
+    expect(stdout).toMatch(/– L1H1 comes after L0H2\.q/)
+    expect((await json(...path)).cells[0]).toMatchObject({ value: null, why: expect.any(String) })
+    const few = await json('attribute', ...pair, '--answer-id', '5', '--wrong-id', '6', '--verify', '2')
+    expect(few).toMatchObject({ trust: null, why: expect.stringContaining('three exact runs') })
+    const flat = ['--metric', '{"kind":"logit_diff","answer":5,"wrong":6,"pos":0}']
+    const ended = await headscope('patch', ...pair, ...flat, '--json')
+    const found = JSON.parse(ended.stdout)
+    expect(found.clean).toBe(found.corrupt)
+    for (const cell of found.cells)
+      expect(cell).toMatchObject({ normalized: null, why: expect.stringContaining('too close') })
+  })
+})
