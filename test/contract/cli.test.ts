@@ -489,6 +489,14 @@ it('bench gives ratios', async () => {
   for (const { ms, ratio } of results) expect(Math.min(ms, ratio)).toBeGreaterThan(0)
 })
 
+it('bench refuses what does not fit, with both numbers', async () => {
+  const { code, stderr, stdout } = await headscope('bench', 'induction-2l', '--tokens', '1000000')
+  expect([code, stdout]).toEqual([1, ''])
+  expect(stderr).toMatch(
+    /^A run of 1000000 tokens would take about [\d.]+ GB of memory .* are free;[^\n]*\n$/,
+  )
+})
+
 describe('models', () => {
   it('a bare bundled name wins over a folder; ./name is the folder', async () => {
     mkdirSync(join(folder, 'induction-2l'))

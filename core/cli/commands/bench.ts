@@ -48,6 +48,8 @@ export const bench = command({
     try {
       const facts = await modelFacts(model, chosen)
       const ids = await randomIds(model, values.tokens ?? Math.min(256, model.spec.nCtx))
+      const { planLongRun } = await import('../../api/compute/long-run.ts')
+      await planLongRun(model, [ids.length], 'full', join(folder, 'bench.db'))
       const { tasks, close } = await prepare(model, ids, join(folder, 'bench.db'), signal)
       const times = tasks.map(() => [] as number[])
       const report = call.progress('bench')
