@@ -167,6 +167,7 @@ select({
 
 const bench = {
   tokens,
+  key_tokens: tokens,
   query: 9,
   key: 2,
   curve: Array.from({ length: 41 }, (_, i) => ({ alpha: i / 40, size: 2 * (i / 40) * (1 - i / 40) })),
