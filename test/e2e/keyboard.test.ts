@@ -305,8 +305,9 @@ const WORK: Readonly<Record<string, () => Promise<unknown>>> = {
       await tabTo(/^button Export/)
       await press('Enter')
       await page.getByRole('menuitem').first().waitFor()
+      await eventually(focused).toMatch(/^menuitem/)
       await page.keyboard.type('Pin') // a menu goes to what begins so
-      expect(await focused()).toBe('menuitem Pin to notebook')
+      await eventually(focused).toBe('menuitem Pin to notebook')
       await press('Enter')
       await page.locator('.figure-menu [role=status]', { hasText: 'Pinned' }).waitFor()
     }
