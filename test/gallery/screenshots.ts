@@ -137,11 +137,8 @@ const SCENES: readonly Scene[] = [
 
 const README: readonly { file: string; scene: string; theme: 'light' | 'dark' }[] = [
   { file: 'heads.png', scene: 'locked', theme: 'light' },
-  { file: 'pattern-dark.png', scene: 'pattern', theme: 'dark' },
   { file: 'induction.png', scene: 'induction', theme: 'light' },
-  { file: 'compare.png', scene: 'compare', theme: 'light' },
-  { file: 'patching.png', scene: 'patching', theme: 'light' },
-  { file: 'series.png', scene: 'series', theme: 'light' },
+  { file: 'paths.png', scene: 'paths', theme: 'light' },
 ]
 
 for (const folder of ['out', 'readme']) mkdirSync(join(HERE, folder), { recursive: true })
