@@ -1,12 +1,12 @@
 /**
  * Memory of dropped arrays. Outputs of ONNX Runtime live outside the JavaScript heap, so the collector, which looks at
  * the heap, lets gigabytes of dead patterns pile up before it runs. A pass counts what it drops and collects itself.
- * Cost: about 5 ms per collection, one per 128 MB.
+ * Cost: about 5 ms per collection, one per 64 MB.
  */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-const LIMIT = 128 * 1024 * 1024
+const LIMIT = 64 * 1024 * 1024
 let collect: (() => void) | null = null
 
 // Arrays outside the heap make the collector mark often. Marking beside the computation takes a core from ONNX Runtime,
