@@ -65,13 +65,21 @@ export function fetchAsChosen(): void {
 const QUIET_MS = 150 // a walk goes on: do not compete with it
 let resting: ReturnType<typeof setTimeout> | null = null
 
-/** Once the eye rests on a head, fetches the heads around it, so that the next arrow key finds its pattern here. */
+/**
+ * Once the eye rests on a head, fetches the heads around it, so that the next arrow key finds its pattern here: one
+ * after the other and only while it rests, so that the head that is chosen next waits for one of them at most.
+ */
 export function prefetchAround(run: number, head: HeadId, spec: { n_layers: number; n_heads: number }): void {
   if (resting !== null) clearTimeout(resting)
-  resting = setTimeout(() => {
+  const rests = () => {
+    const now = getSelection()
+    return now.run === run && now.head?.layer === head.layer && now.head.head === head.head
+  }
+  resting = setTimeout(async () => {
     for (const key of ['ArrowRight', 'ArrowLeft', 'ArrowUp', 'ArrowDown']) {
       const next = walked(key, head, spec)
-      if (next) void fetchPattern(run, next.layer, next.head).catch(() => undefined) // asked for again when it is shown
+      if (!rests()) return
+      if (next) await fetchPattern(run, next.layer, next.head).catch(() => undefined) // asked for again when it is shown
     }
   }, QUIET_MS)
 }
