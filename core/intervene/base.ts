@@ -4,7 +4,7 @@
  */
 import { HeadscopeError } from '../errors.ts'
 import type { Tensor } from '../graph/tensor.ts'
-import { type Dense, slice } from '../run/dense.ts'
+import { slice } from '../run/dense.ts'
 import type { Engine } from '../run/engine.ts'
 import { fewTokens, type MetricRows, metricValue, type ResolvedMetric } from '../run/metrics.ts'
 import type { Model } from '../run/model.ts'
@@ -70,25 +70,48 @@ export async function captureRun(
 }
 
 /** Logits of the metric's rows of a one-item state that holds rows 0 … . */
-async function metricRows(engine: Engine, state: State, metric: ResolvedMetric): Promise<MetricRows> {
-  return (await logitsOf(engine, metricResid(state, metric), metric.positions[0]!, [])).data
+async function metricRows(engine: Engine, state: State, { positions }: ResolvedMetric): Promise<MetricRows> {
+  const [first, end] = [positions[0]!, positions.at(-1)! + 1]
+  return (await logitsOf(engine, slice(state.get('resid')!, 1, first, end), first, [])).data
 }
 
-/** The metric of a one-item state that holds rows 0 … ; `base` are the logits that kl is measured from. */
+/**
+ * The metric of each item of a state whose rows begin at `start`, not after the metric's last position. `base`: logits
+ * of the metric's rows that kl is measured from, and those of rows before `start`. Metrics of one or two logits read
+ * only their rows of the unembedding.
+ */
+export async function metricsOf(
+  engine: Engine,
+  state: State,
+  start: number,
+  metric: ResolvedMetric,
+  base: MetricRows | null,
+): Promise<number[]> {
+  const first = metric.positions[0]!
+  const from = Math.max(first, start)
+  const resid = slice(state.get('resid')!, 1, from - start, metric.positions.at(-1)! + 1 - start)
+  const few = fewTokens(metric)
+  const { data } = await (few ? tokenLogits(engine, resid, few.tokens) : logitsOf(engine, resid, from, []))
+  const items = resid.shape[0]!
+  const size = data.length / items
+  return Array.from({ length: items }, (_, item) => {
+    const own = data.subarray(item * size, (item + 1) * size)
+    if (few) return metricValue(few.metric, own, null)
+    if (from === first) return metricValue(metric, own, base)
+    const rows = base!.slice()
+    rows.set(own, rows.length - size)
+    return metricValue(metric, rows, base)
+  })
+}
+
+/** The metric of a one-item state that holds rows 0 … ; `base` as above. */
 export async function metricOfState(
   engine: Engine,
   state: State,
   metric: ResolvedMetric,
   base: MetricRows | null,
 ): Promise<number> {
-  const few = fewTokens(metric)
-  if (!few) return metricValue(metric, await metricRows(engine, state, metric), base)
-  const { data } = await tokenLogits(engine, metricResid(state, metric), few.tokens)
-  return metricValue(few.metric, data, null)
-}
-
-function metricResid(state: State, { positions }: ResolvedMetric): Dense {
-  return slice(state.get('resid')!, 1, positions[0]!, positions.at(-1)! + 1)
+  return (await metricsOf(engine, state, 0, metric, base))[0]!
 }
 
 /** Throws `bad-request` where a decoder reads an encoder: places are named by layer and head of one stack. */

@@ -8,14 +8,21 @@ import { decoderOf } from '../graph/model-spec.ts'
 import type { Tensor } from '../graph/tensor.ts'
 import { type Dense, slice } from '../run/dense.ts'
 import type { Engine } from '../run/engine.ts'
-import { metricValue, type ResolvedMetric } from '../run/metrics.ts'
+import type { ResolvedMetric } from '../run/metrics.ts'
 import type { Model } from '../run/model.ts'
 import { runPass, type State } from '../run/pass.ts'
-import { logitsOf } from '../run/predictions.ts'
 import type { HookInfo } from '../run/segments.ts'
-import type { SweepBase } from './base.ts'
+import { metricsOf, type SweepBase } from './base.ts'
 import type { Receiver, Sender } from './path-names.ts'
-import { batchEdits, type CellEdit, repeated, repeatedPast, runSweep, type SweepCell } from './sweep.ts'
+import {
+  batchEdits,
+  type CellEdit,
+  ROWS_PER_BATCH,
+  repeated,
+  repeatedPast,
+  runSweep,
+  type SweepCell,
+} from './sweep.ts'
 import type { SweepEstimate } from './types.ts'
 
 export interface Edge {
@@ -45,12 +52,9 @@ export interface PathContext {
   readonly signal: AbortSignal | undefined
 }
 
-/** Rows of one held pass, all senders together. */
-const ROWS_PER_PASS = 1024
-
 /** Groups of edges of prompts of `length` tokens, in the order of their layers. */
 export function groupEdges(edges: readonly Edge[], length: number): EdgeGroup[] {
-  const most = Math.max(1, Math.floor(ROWS_PER_PASS / length))
+  const most = Math.max(1, Math.floor(ROWS_PER_BATCH / length))
   const bySender = new Map<string, Edge[]>()
   for (const edge of edges) bySender.set(edge.sender.name, [...(bySender.get(edge.sender.name) ?? []), edge])
   const open = new Map<string, { senders: Sender[]; edges: Edge[] }>()
@@ -149,7 +153,8 @@ export async function runGroup(context: PathContext, group: EdgeGroup): Promise<
     context.signal,
   )
   if (group.edges.some(({ receiver }) => receiver.part === 'logits')) {
-    const ends = await heldMetrics(context, state, group.senders.length)
+    // What reaches the logits on the straight way.
+    const ends = await metricsOf(engine, state, 0, metric, base.rows)
     group.edges.forEach(({ sender, receiver }, i) => {
       if (receiver.part === 'logits') values[i] = ends[itemOf.get(sender.name)!]!
     })
@@ -243,21 +248,6 @@ async function heldPass(
     },
   })
   return { state, recorded }
-}
-
-/** The metric of each item of a held pass: what reaches the logits on the straight way. */
-async function heldMetrics(
-  { engine, base, metric }: PathContext,
-  state: State,
-  items: number,
-): Promise<number[]> {
-  const first = metric.positions[0]!
-  const rows = slice(state.get('resid')!, 1, first, metric.positions.at(-1)! + 1)
-  const { data } = await logitsOf(engine, rows, first, [])
-  const size = data.length / items
-  return Array.from({ length: items }, (_, item) =>
-    metricValue(metric, data.subarray(item * size, (item + 1) * size), base.rows),
-  )
 }
 
 function repeatedState(state: State, count: number): State {

@@ -113,7 +113,7 @@ export async function pathPatch(
   const never: PathCell[] = []
   for (const edge of edges) {
     const { sender, receiver } = edge
-    const cell = known.get(edgeKey({ from: sender.name, to: receiver.name }))
+    const cell = known.get(edgeKey(namesOf(edge)))
     if (cell) done.set(edgeKey(cell), cell)
     else if (reaches(sender, receiver, isParallel(model, sender))) todo.push(edge)
     else never.push(withoutPath(edge))
@@ -139,10 +139,10 @@ export async function pathPatch(
     throwIfCancelled(signal)
     const values = await runGroup(context, group)
     keep(
-      group.edges.map(({ sender, receiver }, i) => {
+      group.edges.map((edge, i) => {
         const finite = finiteOr(values[i]!)
         const delta = finite.value === null ? null : finite.value - base.value
-        return { from: sender.name, to: receiver.name, ...finite, delta }
+        return { ...namesOf(edge), ...finite, delta }
       }),
     )
     rows += groupRows(context, group)
@@ -153,9 +153,7 @@ export async function pathPatch(
       secondsLeft: (seconds / rows) * (total - rows),
     })
   }
-  const cells = edges.map(
-    ({ sender, receiver }) => done.get(edgeKey({ from: sender.name, to: receiver.name }))!,
-  )
+  const cells = edges.map((edge) => done.get(edgeKey(namesOf(edge)))!)
   return { clean: base.value, corrupt: end, cells, mlps, warnings }
 }
 
@@ -212,6 +210,10 @@ function edgeKey({ from, to }: PathEdge): string {
   return `${from} ${to}`
 }
 
+function namesOf({ sender, receiver }: Edge): PathEdge {
+  return { from: sender.name, to: receiver.name }
+}
+
 /** The edges of a plan, each once. */
 function edgesOf(readers: Readers, plan: PathPlan): Edge[] {
   const model = readers.clean
@@ -229,9 +231,7 @@ function edgesOf(readers: Readers, plan: PathPlan): Edge[] {
       'bad-prompt',
       `The clean source has ${own} tokens and the corrupt one ${other}, and source is heard token by token; use sources of one length, or other senders.`,
     )
-  return [
-    ...new Map(pairs.map((edge) => [`${edge.sender.name} ${edge.receiver.name}`, edge] as const)).values(),
-  ]
+  return [...new Map(pairs.map((edge) => [edgeKey(namesOf(edge)), edge] as const)).values()]
 }
 
 function product(readers: Readers, from: readonly string[], to: readonly string[]): Edge[] {
@@ -299,11 +299,12 @@ function sharedInputs(model: Model, edges: readonly Edge[]): string[] {
   return [...said.values()]
 }
 
-function withoutPath({ sender, receiver }: Edge): PathCell {
+function withoutPath(edge: Edge): PathCell {
+  const { sender, receiver } = edge
   const why = readsSource(receiver)
     ? `${receiver.name} is made from the source alone, so there is no path from ${sender.name}`
     : sender.part === 'source'
       ? `the source is heard through keys and values of cross-attention alone, so there is no path to ${receiver.name}`
       : `${sender.name} comes after ${receiver.name}, so there is no path`
-  return { from: sender.name, to: receiver.name, value: null, delta: null, why }
+  return { ...namesOf(edge), value: null, delta: null, why }
 }

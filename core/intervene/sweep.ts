@@ -13,13 +13,11 @@ import { sizeOf } from '../graph/tensor.ts'
 import { type Dense, slice, windowed } from '../run/dense.ts'
 import type { ResolvedEdit } from '../run/edits.ts'
 import type { Engine } from '../run/engine.ts'
-import { fewTokens, metricValue, type ResolvedMetric } from '../run/metrics.ts'
+import type { ResolvedMetric } from '../run/metrics.ts'
 import { type KeyValues, runPass, type State, throwIfCancelled } from '../run/pass.ts'
-import { logitsOf } from '../run/predictions.ts'
 import type { BaseRun } from '../run/restart.ts'
 import type { HookInfo } from '../run/segments.ts'
-import { tokenLogits } from '../run/token-logits.ts'
-import type { SweepBase } from './base.ts'
+import { metricsOf, type SweepBase } from './base.ts'
 import type { SweepEstimate } from './types.ts'
 
 /** One place of a cell's edit: which hook, which of its heads and positions, and the values that go there. */
@@ -124,9 +122,13 @@ export async function runSweep<K>(
   for (const batch of planBatches(cells, length)) {
     throwIfCancelled(signal)
     const state = await restartBatch(engine, base.run, batch, signal)
-    const values = await metricOf(engine, state, batch, metric, base)
+    // Before its first row a batch is the base run, whatever the edit.
+    const values =
+      metric.positions.at(-1)! < batch.pos
+        ? null
+        : await metricsOf(engine, state, batch.pos, metric, base.rows)
     onBatch(
-      batch.cells.map((cell, i) => ({ key: cell.key, value: values[i]! })),
+      batch.cells.map((cell, i) => ({ key: cell.key, value: values ? values[i]! : base.value })),
       rowsOf(batch, layers, length),
     )
   }
@@ -201,37 +203,6 @@ export function repeatedPast({ k, v, cross }: KeyValues, rows: number, count: nu
 }
 
 // --- Internal helpers ---
-
-async function metricOf<K>(
-  engine: Engine,
-  state: State,
-  batch: Batch<K>,
-  metric: ResolvedMetric,
-  base: SweepBase,
-): Promise<number[]> {
-  const first = metric.positions[0]!
-  const end = metric.positions.at(-1)! + 1
-  // Rows before the restart are those of the base run, whatever the edit.
-  const from = Math.max(first, batch.pos)
-  const vocab = base.rows.length / metric.positions.length
-  const count = end - from
-  if (count <= 0) return batch.cells.map(() => base.value)
-  const resid = slice(state.get('resid')!, 1, from - batch.pos, end - batch.pos)
-  const few = fewTokens(metric)
-  if (few) {
-    const { data } = await tokenLogits(engine, resid, few.tokens)
-    const width = few.tokens.length
-    return batch.cells.map((_, i) => metricValue(few.metric, data.subarray(i * width, (i + 1) * width), null))
-  }
-  const { data } = await logitsOf(engine, resid, from, [])
-  return batch.cells.map((_, i) => {
-    const own = data.subarray(i * count * vocab, (i + 1) * count * vocab)
-    if (from === first) return metricValue(metric, own, base.rows)
-    const rows = base.rows.slice()
-    rows.set(own, (from - first) * vocab)
-    return metricValue(metric, rows, base.rows)
-  })
-}
 
 function rowsOf<K>(batch: Batch<K>, layers: number, length: number): number {
   return batch.cells.reduce((sum, cell) => sum + (layers - cell.layer) * (length - batch.pos), 0)

@@ -44,7 +44,7 @@ export interface SweepOptions<C> {
   readonly known?: readonly C[]
   /** Cells of these layers only: a share of a sweep. The others are left out of the result. */
   readonly layers?: readonly number[]
-  /** Weights repacked for long sweeps; default: decided by the number of cells of all layers. */
+  /** Weights repacked for long sweeps; default: decided by the rows of all layers. */
   readonly mode?: 'explore' | 'sweep'
 }
 
