@@ -6,12 +6,11 @@ import { useMutation } from '@tanstack/react-query'
 import type { AblateRequest, OpenedModel, RunDetail } from '../../../core/api/contract.ts'
 import { startSweep } from '../../api/experiments.ts'
 import { useJobOn } from '../../api/jobs.ts'
-import { useModel, useRun } from '../../api/queries.ts'
 import { promptOf } from '../../state/prompt-of.ts'
 import { setTool, useTool } from '../../state/store.ts'
-import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
 import { Choice } from '../../ui/select.tsx'
+import { WithRun } from '../frame/with-run.tsx'
 import { MetricFields, useMetric, useMetricPosition } from '../sweeps/metric-fields.tsx'
 import { AblationResult } from './ablation-result.tsx'
 
@@ -33,17 +32,11 @@ const KINDS: readonly { readonly value: Kind; readonly label: string }[] = [
 ]
 
 export function AblationView() {
-  const model = useModel()
-  const run = useRun()
-  if (run.isError) return <Failed error={run.error} retry={() => void run.refetch()} />
-  if (!model.data) return <Waiting text="Opening the checkpoint…" />
-  if (!run.data)
-    return (
-      <Empty title="No prompt yet">
-        <p>Run a prompt above: every head is then taken away in turn, and the metric says what is lost.</p>
-      </Empty>
-    )
-  return <Workspace model={model.data} run={run.data} />
+  return (
+    <WithRun hint="Run a prompt above: every head is then taken away in turn, and the metric says what is lost.">
+      {(model, run) => <Workspace model={model} run={run} />}
+    </WithRun>
+  )
 }
 
 function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {

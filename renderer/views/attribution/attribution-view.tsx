@@ -6,7 +6,6 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { DlaReply, OpenedModel, RunDetail } from '../../../core/api/contract.ts'
 import { api } from '../../api/client.ts'
-import { useModel, useRun } from '../../api/queries.ts'
 import { chartFigure } from '../../charts/echart-figure.ts'
 import type { Figure } from '../../charts/figure.ts'
 import { FigureMenu } from '../../charts/figure-menu.tsx'
@@ -16,24 +15,20 @@ import { formatToken, parseToken } from '../../state/metric.ts'
 import { promptOf } from '../../state/prompt-of.ts'
 import { headName } from '../../state/selection.ts'
 import { select, setHover, setTool, useSelection, useTool } from '../../state/store.ts'
+import { SignedBar } from '../../ui/bars.tsx'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
+import { WithRun } from '../frame/with-run.tsx'
 import { TokenField } from '../sweeps/token-field.tsx'
 import { type Part, partsBySource, partsOf } from './parts.ts'
 import { Waterfall, waterfallOption } from './waterfall.tsx'
 
 export function AttributionView() {
-  const model = useModel()
-  const run = useRun()
-  if (run.isError) return <Failed error={run.error} retry={() => void run.refetch()} />
-  if (!model.data) return <Waiting text="Opening the checkpoint…" />
-  if (!run.data)
-    return (
-      <Empty title="No prompt yet">
-        <p>Run a prompt above: then every head and MLP shows what it adds to the logit of a token.</p>
-      </Empty>
-    )
-  return <Attribution model={model.data} run={run.data} />
+  return (
+    <WithRun hint="Run a prompt above: then every head and MLP shows what it adds to the logit of a token.">
+      {(model, run) => <Attribution model={model} run={run} />}
+    </WithRun>
+  )
 }
 
 function Attribution({ model, run }: { model: OpenedModel; run: RunDetail }) {
@@ -228,12 +223,7 @@ function Strongest({ parts, pos }: { parts: readonly Part[]; pos: number }) {
               <span className={part.source === undefined ? 'head-name clip' : 'head-name token-text clip'}>
                 {part.name}
               </span>
-              <span className="signed-bar">
-                <span
-                  className={part.value < 0 ? 'signed-fill is-minus' : 'signed-fill'}
-                  style={{ width: `${(Math.abs(part.value) / most) * 50}%` }}
-                />
-              </span>
+              <SignedBar value={part.value} most={most} />
               <span className="number">{signedWeight(part.value)}</span>
             </button>
           </li>

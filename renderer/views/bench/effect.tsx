@@ -4,6 +4,7 @@ import type { BenchEditReply } from '../../../core/api/contract.ts'
 import type { Prediction } from '../../../core/run/types.ts'
 import { preciseWeight } from '../../state/format.ts'
 import { setTool } from '../../state/store.ts'
+import { ProbabilityBar } from '../../ui/bars.tsx'
 import { differs } from './stages.ts'
 
 interface Props {
@@ -116,8 +117,8 @@ function Said({ edit, pos }: { edit: BenchEditReply; pos: number }) {
         {ids.map((id) => (
           <li key={id} className={id === next ? 'is-target' : ''}>
             <span className="token-text clip">{edit.words[id]?.text ?? id}</span>
-            <Probability value={of(before, id)} look="base" />
-            <Probability value={of(after, id)} look="ablated" />
+            <ProbabilityBar value={of(before, id)} look="base" none="less" />
+            <ProbabilityBar value={of(after, id)} look="ablated" none="less" />
           </li>
         ))}
       </ol>
@@ -143,21 +144,11 @@ function Row({ edit, query }: Omit<Props, 'steps'>) {
             <span className="clip">
               <i className="index">{key}</i> <span className="token-text">{token.text}</span>
             </span>
-            <Probability value={was} look="base" />
-            <Probability value={is} look="ablated" />
+            <ProbabilityBar value={was} look="base" />
+            <ProbabilityBar value={is} look="ablated" />
           </li>
         ))}
       </ol>
     </section>
-  )
-}
-
-function Probability({ value, look }: { value: number | null; look: string }) {
-  if (value === null) return <span className="prob prob-none">less</span>
-  return (
-    <span className={`prob prob-${look}`}>
-      <span className="prob-bar" style={{ width: `${value * 100}%` }} />
-      <span className="prob-number">{preciseWeight(value)}</span>
-    </span>
   )
 }

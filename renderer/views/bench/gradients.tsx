@@ -14,6 +14,7 @@ import { preciseWeight, signedWeight } from '../../state/format.ts'
 import { metricText } from '../../state/metric.ts'
 import { headName } from '../../state/selection.ts'
 import { useTool } from '../../state/store.ts'
+import { SignedBar } from '../../ui/bars.tsx'
 import { MetricFields, useMetric, useMetricPosition } from '../sweeps/metric-fields.tsx'
 import { Fact } from './effect.tsx'
 import { pickPair } from './pick.ts'
@@ -105,12 +106,7 @@ export function Gradients({ model, run, place, bench }: Props) {
                       <i className="index">{one.key}</i>{' '}
                       <span className="token-text">{keys[one.key]?.text}</span>
                     </span>
-                    <span className="signed-bar">
-                      <span
-                        className={one.beta < 0 ? 'signed-fill is-minus' : 'signed-fill'}
-                        style={{ width: `${(Math.abs(one.beta) / most) * 50}%` }}
-                      />
-                    </span>
+                    <SignedBar value={one.beta} most={most} />
                     <span className="number">{signedWeight(one.beta)}</span>
                   </button>
                 </li>

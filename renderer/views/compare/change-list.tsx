@@ -7,6 +7,7 @@ import { preciseWeight, signedWeight } from '../../state/format.ts'
 import { scoreLabel } from '../../state/rank.ts'
 import { headName, sameHead } from '../../state/selection.ts'
 import { select, useSelection, useTool } from '../../state/store.ts'
+import { SignedBar } from '../../ui/bars.tsx'
 import { Choice } from '../../ui/select.tsx'
 import { type Change, changesBy } from './changes.ts'
 
@@ -118,12 +119,7 @@ function Row({ change, rank, signed, most, on }: RowProps) {
         <span className="rank">{rank ?? (value === null ? '–' : '≈')}</span>
         <span className="head-name">{headName(change)}</span>
         {signed ? (
-          <span className="signed-bar">
-            <span
-              className={(value ?? 0) < 0 ? 'signed-fill is-minus' : 'signed-fill'}
-              style={{ width: `${share * 50}%` }}
-            />
-          </span>
+          <SignedBar value={value ?? 0} most={most} />
         ) : (
           <span className="bar">
             <span className="bar-fill" style={{ width: `${share * 100}%` }} />

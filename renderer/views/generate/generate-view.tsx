@@ -6,27 +6,20 @@ import { useMutation } from '@tanstack/react-query'
 import { Fragment, useRef, useState } from 'react'
 import type { OpenedModel, PromptInput, RunDetail } from '../../../core/api/contract.ts'
 import { api } from '../../api/client.ts'
-import { useModel, useRun } from '../../api/queries.ts'
 import { preciseWeight } from '../../state/format.ts'
 import { runOn } from '../../state/open.ts'
 import { promptOf, promptWith } from '../../state/prompt-of.ts'
 import { useTool } from '../../state/store.ts'
-import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import '../../ui/bench.css'
+import { WithRun } from '../frame/with-run.tsx'
 import { type Continued, cacheError, continued, idsOf } from './continued.ts'
 
 export function GenerateView() {
-  const model = useModel()
-  const run = useRun()
-  if (run.isError) return <Failed error={run.error} retry={() => void run.refetch()} />
-  if (!model.data) return <Waiting text="Opening the checkpoint…" />
-  if (!run.data)
-    return (
-      <Empty title="No prompt yet">
-        <p>Run a prompt above: the model continues it here.</p>
-      </Empty>
-    )
-  return <Generate key={`${run.data.id} ${model.data.path}`} model={model.data} run={run.data} />
+  return (
+    <WithRun hint="Run a prompt above: the model continues it here.">
+      {(model, run) => <Generate key={`${run.id} ${model.path}`} model={model} run={run} />}
+    </WithRun>
+  )
 }
 
 /** Float32 sums in another order: what two right runs may differ by, nats. */

@@ -9,6 +9,7 @@ import { preciseWeight, signed } from '../../state/format.ts'
 import { editsOf, promptOf } from '../../state/prompt-of.ts'
 import type { HeadId } from '../../state/selection.ts'
 import { useSelection } from '../../state/store.ts'
+import { ProbabilityBar } from '../../ui/bars.tsx'
 import { AddEdit } from '../frame/add-edit.tsx'
 
 interface Row {
@@ -117,23 +118,13 @@ export function Prediction({
 /** A token outside the other list has no number there, only a bound. */
 function Probability(props: {
   value: number | null
-  look: string
+  look: 'base' | 'ablated'
   below?: number | null | undefined
   pending?: boolean
 }) {
   const { value, look, below, pending = false } = props
-  if (value === null)
-    return (
-      <span className="prob prob-none">
-        {pending ? '…' : below == null ? '' : `< ${preciseWeight(below)}`}
-      </span>
-    )
-  return (
-    <span className={`prob prob-${look}`}>
-      <span className="prob-bar" style={{ width: `${value * 100}%` }} />
-      <span className="prob-number">{preciseWeight(value)}</span>
-    </span>
-  )
+  const none = pending ? '…' : below == null ? '' : `< ${preciseWeight(below)}`
+  return <ProbabilityBar value={value} look={look} none={none} />
 }
 
 /** One row per token of either list; a token that fell out of the other's list has no number there. */

@@ -7,11 +7,10 @@ import type { OpenedModel, PatchRequest, RunDetail } from '../../../core/api/con
 import { hasHeads } from '../../../core/intervene/patch-sites.ts'
 import { startSweep } from '../../api/experiments.ts'
 import { useJobOn } from '../../api/jobs.ts'
-import { useModel, useRun } from '../../api/queries.ts'
 import { setTool, useTool } from '../../state/store.ts'
-import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
 import { Choice } from '../../ui/select.tsx'
+import { WithRun } from '../frame/with-run.tsx'
 import { MetricFields } from '../sweeps/metric-fields.tsx'
 import { failureOf, PairFields } from '../sweeps/pair-fields.tsx'
 import { usePair } from '../sweeps/use-pair.ts'
@@ -46,17 +45,14 @@ const ESTIMATED = {
 const VERIFY = 40
 
 export function PatchingView() {
-  const model = useModel()
-  const run = useRun()
-  if (run.isError) return <Failed error={run.error} retry={() => void run.refetch()} />
-  if (!model.data) return <Waiting text="Opening the checkpoint…" />
-  if (!run.data)
-    return (
-      <Empty title="No clean prompt yet">
-        <p>Run a prompt above: it is the clean one. Then write a corrupt one that differs in what matters.</p>
-      </Empty>
-    )
-  return <Workspace model={model.data} run={run.data} />
+  return (
+    <WithRun
+      title="No clean prompt yet"
+      hint="Run a prompt above: it is the clean one. Then write a corrupt one that differs in what matters."
+    >
+      {(model, run) => <Workspace model={model} run={run} />}
+    </WithRun>
+  )
 }
 
 function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {

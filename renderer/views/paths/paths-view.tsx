@@ -11,15 +11,14 @@ import type { PathEdge } from '../../../core/intervene/path-names.ts'
 import { api } from '../../api/client.ts'
 import { startSweep } from '../../api/experiments.ts'
 import { useJobOn } from '../../api/jobs.ts'
-import { useModel, useRun } from '../../api/queries.ts'
 import type { Figure } from '../../charts/figure.ts'
 import { FigureMenu } from '../../charts/figure-menu.tsx'
 import { metricText, tokenNames } from '../../state/metric.ts'
 import { parseHead } from '../../state/selection.ts'
 import { getSelection, select, useSelection, useTool } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
-import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
+import { WithRun } from '../frame/with-run.tsx'
 import { SignedLegend } from '../pattern/legend.tsx'
 import { ContinueSweep } from '../sweeps/continue-sweep.tsx'
 import { MetricFields } from '../sweeps/metric-fields.tsx'
@@ -47,17 +46,14 @@ import { useEffects } from './use-effects.ts'
 type Mlps = NonNullable<PathRequest['mlps']>
 
 export function PathsView() {
-  const model = useModel()
-  const run = useRun()
-  if (run.isError) return <Failed error={run.error} retry={() => void run.refetch()} />
-  if (!model.data) return <Waiting text="Opening the checkpoint…" />
-  if (!run.data)
-    return (
-      <Empty title="No clean prompt yet">
-        <p>Run a prompt above: it is the clean one. Then write a corrupt one that differs in what matters.</p>
-      </Empty>
-    )
-  return <Workspace model={model.data} run={run.data} />
+  return (
+    <WithRun
+      title="No clean prompt yet"
+      hint="Run a prompt above: it is the clean one. Then write a corrupt one that differs in what matters."
+    >
+      {(model, run) => <Workspace model={model} run={run} />}
+    </WithRun>
+  )
 }
 
 function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {

@@ -3,6 +3,7 @@
 import type { PathCell } from '../../../core/intervene/path.ts'
 import type { PathEdge } from '../../../core/intervene/path-names.ts'
 import { signedWeight } from '../../state/format.ts'
+import { SignedBar } from '../../ui/bars.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
 import { countInto, describeEnd, edgeName, nodeOf, ranked, type Shape } from './circuit.ts'
 
@@ -98,12 +99,7 @@ export function Ranking(props: Props) {
                   {describeEnd(cell.from)}
                   {part === '' && isHead ? ` → ${cell.to.slice(-1)}` : ''}
                 </span>
-                <span className="signed-bar">
-                  <span
-                    className={cell.delta! < 0 ? 'signed-fill is-minus' : 'signed-fill'}
-                    style={{ width: most === 0 ? 0 : `${(Math.abs(cell.delta!) / most) * 50}%` }}
-                  />
-                </span>
+                <SignedBar value={cell.delta!} most={most} />
                 <span className="number">{signedWeight(cell.delta!)}</span>
               </button>
             </li>

@@ -9,6 +9,7 @@ import { signedWeight } from '../../state/format.ts'
 import { headName, sameHead } from '../../state/selection.ts'
 import { select, useSelection, useTool } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
+import { SignedBar } from '../../ui/bars.tsx'
 import { scoreText } from '../../ui/score-text.ts'
 import { Segmented } from '../../ui/segmented.tsx'
 import { SignedLegend } from '../pattern/legend.tsx'
@@ -152,7 +153,6 @@ export function RelationResult({ model, request, report }: Props) {
 
 function HeadRow({ head, most, on }: { head: Head; most: number; on: boolean }) {
   const value = head.difference.value ?? 0
-  const share = most === 0 ? 0 : Math.abs(value) / most
   const noise = (head.p_holm ?? 1) >= CLEAR
   return (
     <li>
@@ -164,12 +164,7 @@ function HeadRow({ head, most, on }: { head: Head; most: number; on: boolean }) 
         onClick={() => select({ head: { layer: head.layer, head: head.head } })}
       >
         <span className="head-name">{headName(head)}</span>
-        <span className="signed-bar">
-          <span
-            className={value < 0 ? 'signed-fill is-minus' : 'signed-fill'}
-            style={{ width: `${share * 50}%` }}
-          />
-        </span>
+        <SignedBar value={value} most={most} />
         <span className="number">{head.difference.value === null ? '–' : signedWeight(value)}</span>
         <span className="number">{head.won === null ? '–' : `${Math.round(head.won * 100)} %`}</span>
         <span className="number">{pText(head.p_holm)}</span>

@@ -9,6 +9,7 @@ import { preciseWeight, signedWeight } from '../../state/format.ts'
 import { promptWith } from '../../state/prompt-of.ts'
 import { parseHead } from '../../state/selection.ts'
 import { select, useSelection } from '../../state/store.ts'
+import { SignedBar } from '../../ui/bars.tsx'
 import { Choice } from '../../ui/select.tsx'
 import { borderName, type CellRef, formatCell, type Side } from './cells.ts'
 import { NormProfile } from './norm-profile.tsx'
@@ -170,12 +171,7 @@ export function LensCard({ model, run, views, lens, edits, cell, since, kind, on
                       onClick={() => head && select({ head })}
                     >
                       <span className="head-name clip">{writer.name}</span>
-                      <span className="signed-bar">
-                        <span
-                          className={writer.share < 0 ? 'signed-fill is-minus' : 'signed-fill'}
-                          style={{ width: `${(Math.abs(writer.share) / most) * 50}%` }}
-                        />
-                      </span>
+                      <SignedBar value={writer.share} most={most} />
                       <span className="number">{signedWeight(writer.share)}</span>
                     </button>
                   </li>

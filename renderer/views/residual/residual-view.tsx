@@ -4,25 +4,18 @@
  * it; a cell that is carried into the other prompt, and what that changes.
  */
 import type { OpenedModel, RunDetail } from '../../../core/api/contract.ts'
-import { useModel, useRun } from '../../api/queries.ts'
-import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
+import { WithRun } from '../frame/with-run.tsx'
 import { LensCard } from './lens-card.tsx'
 import { LensLanes } from './lens-lanes.tsx'
 import { LensToolbar } from './lens-toolbar.tsx'
 import { useLanes } from './use-lanes.ts'
 
 export function ResidualView() {
-  const model = useModel()
-  const run = useRun()
-  if (run.isError) return <Failed error={run.error} retry={() => void run.refetch()} />
-  if (!model.data) return <Waiting text="Opening the checkpoint…" />
-  if (!run.data)
-    return (
-      <Empty title="No prompt yet">
-        <p>Run a prompt above: every position then shows what the model would say after each layer.</p>
-      </Empty>
-    )
-  return <Lanes key={run.data.id} model={model.data} run={run.data} />
+  return (
+    <WithRun hint="Run a prompt above: every position then shows what the model would say after each layer.">
+      {(model, run) => <Lanes key={run.id} model={model} run={run} />}
+    </WithRun>
+  )
 }
 
 function Lanes({ model, run }: { model: OpenedModel; run: RunDetail }) {

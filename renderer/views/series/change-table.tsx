@@ -2,6 +2,7 @@
 import { signedWeight } from '../../state/format.ts'
 import { headName, sameHead } from '../../state/selection.ts'
 import { select, useSelection } from '../../state/store.ts'
+import { SignedBar } from '../../ui/bars.tsx'
 import { scoreText } from '../../ui/score-text.ts'
 import { changesOf, type Step } from './curves.ts'
 
@@ -37,12 +38,7 @@ export function ChangeTable({ steps, at, score }: { steps: readonly Step[]; at: 
                 {headName(change)}
                 {change.clear === false ? ' ≈' : ''}
               </span>
-              <span className="signed-bar">
-                <span
-                  className={change.delta < 0 ? 'signed-fill is-minus' : 'signed-fill'}
-                  style={{ width: `${Math.min(50, Math.abs(change.delta) * 50)}%` }}
-                />
-              </span>
+              <SignedBar value={change.delta} most={1} />
               <span className="number">{signedWeight(change.delta)}</span>
             </button>
           </li>

@@ -5,32 +5,24 @@
 import { useQuery } from '@tanstack/react-query'
 import type { OpenedModel, RunDetail } from '../../../core/api/contract.ts'
 import { headsApi } from '../../api/heads.ts'
-import { useModel, useRun } from '../../api/queries.ts'
 import { barsBody } from '../../charts/bars-figure.ts'
 import type { Figure } from '../../charts/figure.ts'
 import { FigureMenu } from '../../charts/figure-menu.tsx'
 import { preciseWeight } from '../../state/format.ts'
 import { select, useSelection, useTool } from '../../state/store.ts'
-import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
+import { Waiting } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
+import { WithRun } from '../frame/with-run.tsx'
 import '../../ui/words.css'
 
 type Kind = 'rollout' | 'flow'
 
 export function SummaryView() {
-  const model = useModel()
-  const run = useRun()
-  const problem = model.error ?? run.error
-  if (problem)
-    return <Failed error={problem} retry={() => void Promise.all([model.refetch(), run.refetch()])} />
-  if (!model.data) return <Waiting text="Opening the checkpoint…" />
-  if (!run.data)
-    return (
-      <Empty title="No prompt yet">
-        <p>Run a prompt above: attention is then followed from a position down to the input tokens.</p>
-      </Empty>
-    )
-  return <Summary model={model.data} run={run.data} />
+  return (
+    <WithRun hint="Run a prompt above: attention is then followed from a position down to the input tokens.">
+      {(model, run) => <Summary model={model} run={run} />}
+    </WithRun>
+  )
 }
 
 function Summary({ model, run }: { model: OpenedModel; run: RunDetail }) {

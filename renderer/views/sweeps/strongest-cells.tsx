@@ -1,5 +1,6 @@
 /** The strongest cells of a sweep as a list with signed bars. A click opens the cell. */
 import { signedWeight } from '../../state/format.ts'
+import { SignedBar } from '../../ui/bars.tsx'
 import { columnOf } from './cells.ts'
 
 interface Placed {
@@ -42,12 +43,7 @@ export function StrongestCells<C extends Placed>(props: Props<C>) {
                 onClick={() => onPick(cell.layer, column)}
               >
                 <span className="token-text clip">{name(cell)}</span>
-                <span className="signed-bar">
-                  <span
-                    className={value < 0 ? 'signed-fill is-minus' : 'signed-fill'}
-                    style={{ width: most === 0 ? 0 : `${(Math.abs(value) / most) * 50}%` }}
-                  />
-                </span>
+                <SignedBar value={value} most={most} />
                 <span className="number">{signedWeight(value)}</span>
               </button>
             </li>

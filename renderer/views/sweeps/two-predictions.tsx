@@ -4,7 +4,7 @@ import type { OpenedModel, PromptInput } from '../../../core/api/contract.ts'
 import type { TokenView } from '../../../core/checkpoint/types.ts'
 import type { Edit } from '../../../core/run/types.ts'
 import { api } from '../../api/client.ts'
-import { preciseWeight } from '../../state/format.ts'
+import { ProbabilityBar } from '../../ui/bars.tsx'
 
 interface Props {
   readonly model: OpenedModel
@@ -47,21 +47,11 @@ export function TwoPredictions({ model, prompt, edits, pos, names }: Props) {
         {shown.map((token) => (
           <li key={token.id}>
             <span className="token-text clip">{token.text}</span>
-            <Bar value={of(reply.base, token.id)} look="base" />
-            <Bar value={of(reply.edited, token.id)} look="ablated" />
+            <ProbabilityBar value={of(reply.base, token.id)} look="base" none="less" />
+            <ProbabilityBar value={of(reply.edited, token.id)} look="ablated" none="less" />
           </li>
         ))}
       </ol>
     </div>
-  )
-}
-
-function Bar({ value, look }: { value: number | null; look: string }) {
-  if (value === null) return <span className="prob prob-none">less</span>
-  return (
-    <span className={`prob prob-${look}`}>
-      <span className="prob-bar" style={{ width: `${value * 100}%` }} />
-      <span className="prob-number">{preciseWeight(value)}</span>
-    </span>
   )
 }

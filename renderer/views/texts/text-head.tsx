@@ -13,6 +13,7 @@ import { promptOf } from '../../state/prompt-of.ts'
 import { type HeadId, headName } from '../../state/selection.ts'
 import { useTool } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
+import { ProbabilityBar } from '../../ui/bars.tsx'
 import { Failed, Waiting } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
 import { extent } from '../bench/matrix.ts'
@@ -237,10 +238,7 @@ function Row({
             <span className="clip">
               <i className="index">{key}</i> <span className="token-text">{token.text}</span>
             </span>
-            <span className="prob prob-base">
-              <span className="prob-bar" style={{ width: `${weight * 100}%` }} />
-              <span className="prob-number">{preciseWeight(weight)}</span>
-            </span>
+            <ProbabilityBar value={weight} look="base" />
           </li>
         ))}
       </ol>

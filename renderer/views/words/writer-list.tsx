@@ -3,6 +3,7 @@ import type { ChangeReply } from '../../../core/api/contract.ts'
 import { signedWeight } from '../../state/format.ts'
 import { parseHead } from '../../state/selection.ts'
 import { select } from '../../state/store.ts'
+import { SignedBar } from '../../ui/bars.tsx'
 
 const SHOWN = 24
 
@@ -28,12 +29,7 @@ export function WriterList({ change }: { change: ChangeReply }) {
                 onClick={() => head && select({ head })}
               >
                 <span className="head-name">{name}</span>
-                <span className="signed-bar">
-                  <span
-                    className={share < 0 ? 'signed-fill is-minus' : 'signed-fill'}
-                    style={{ width: `${(Math.abs(share) / most) * 50}%` }}
-                  />
-                </span>
+                <SignedBar value={share} most={most} />
                 <span className="number">{signedWeight(share)}</span>
               </button>
             </li>
