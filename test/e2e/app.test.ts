@@ -1,38 +1,30 @@
 /** The app as a person uses it: the built pages in a real Chromium, on a real engine with the bundled checkpoints. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Browser, Locator, Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { projectPaths } from '../../electron/paths.ts'
-import { launchBrowser } from '../support/browser.ts'
-import { type AppEngine, startAppEngine } from './app-engine.ts'
+import { type AppPage, addressOf, openAppPage } from './app-page.ts'
 
-let engine: AppEngine
-let browser: Browser
+let app: AppPage
 let page: Page
-const problems: string[] = []
 
 beforeAll(async () => {
-  ;[engine, browser] = await Promise.all([startAppEngine(), launchBrowser()])
-  page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
-  page.setDefaultTimeout(30_000)
-  page.on('pageerror', (error) => problems.push(error.message))
+  app = await openAppPage({ viewport: { width: 1440, height: 900 } })
+  page = app.page
   page.on('dialog', (dialog) => {
-    problems.push(`a dialog: ${dialog.message()}`)
+    app.problems.push(`a dialog: ${dialog.message()}`)
     void dialog.dismiss()
   })
-  await page.goto(engine.url)
+  await page.goto(app.engine.url)
 }, 120_000)
 
-afterAll(async () => {
-  await browser?.close()
-  await engine?.close()
-})
+afterAll(() => app?.close())
 
 const grid = () => page.getByRole('grid', { name: /Heads by layer/ })
 const tile = (name: string) => grid().getByRole('gridcell', { name: new RegExp(`^${name} `) })
 const selectedTile = () => grid().locator('[aria-selected=true]')
-const address = () => new URLSearchParams(new URL(page.url()).hash.slice(1))
+const address = () => addressOf(page)
 const readOut = () => page.locator('output.read-out')
 const activeTab = () => page.getByRole('tab', { selected: true })
 const chart = () => page.getByRole('application')
@@ -181,7 +173,7 @@ describe.sequential('the app', () => {
     expect(await page.locator('img, .tokens b b').count()).toBe(0)
     const shown = await page.locator('.tokens .token-text').allTextContents()
     expect(shown.slice(1).join('').replaceAll('·', ' ')).toBe(hostile)
-    expect(problems).toEqual([])
+    expect(app.problems).toEqual([])
   })
 
   it('says what is wrong with a prompt where it is typed', async () => {
@@ -210,6 +202,6 @@ describe.sequential('the app', () => {
     await expect
       .poll(() => tile('L0H0').getAttribute('aria-label'), { timeout: 50_000 })
       .toMatch(/^L0H0 induction (0\.\d\d|<0\.01)$/)
-    expect(problems).toEqual([])
+    expect(app.problems).toEqual([])
   })
 })

@@ -1,31 +1,22 @@
 /** One head from first principles and a continuation, in a real browser on the bundled checkpoint. */
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { launchBrowser } from '../support/browser.ts'
-import { type AppEngine, startAppEngine } from './app-engine.ts'
+import { type AppPage, addressOf, eventually, openAppPage } from './app-page.ts'
 
-let engine: AppEngine
-let browser: Browser
+let app: AppPage
 let page: Page
-const problems: string[] = []
 
 beforeAll(async () => {
-  ;[engine, browser] = await Promise.all([startAppEngine(), launchBrowser()])
-  page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
-  page.setDefaultTimeout(30_000)
-  page.on('pageerror', (error) => problems.push(error.message))
-  await page.goto(engine.url)
+  app = await openAppPage({ viewport: { width: 1440, height: 900 } })
+  page = app.page
+  await page.goto(app.engine.url)
   await page.locator('.ranked-row').first().waitFor()
   await page.waitForFunction(() => location.hash.includes('head='))
 }, 120_000)
 
-afterAll(async () => {
-  await browser?.close()
-  await engine?.close()
-})
+afterAll(() => app?.close())
 
-const eventually = <T>(get: () => T) => expect.poll(get, { timeout: 30_000 })
-const address = () => new URLSearchParams(new URL(page.url()).hash.slice(1))
+const address = () => addressOf(page)
 const steps = () => page.getByRole('group', { name: 'Steps of the head' }).getByRole('button')
 
 async function beside(panel: string): Promise<void> {
@@ -148,6 +139,6 @@ describe.sequential('a continuation', () => {
     await page.getByRole('button', { name: 'Use as prompt' }).click()
     await eventually(() => address().get('run')).not.toBe(before)
     await eventually(() => page.locator('.generate-text .token-text').count()).toBe(prompt + 3)
-    expect(problems).toEqual([])
+    expect(app.problems).toEqual([])
   })
 })

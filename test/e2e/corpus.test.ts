@@ -1,33 +1,25 @@
 /** Many texts and two checkpoints, in the real browser on the bundled model: each tab does its main work once. */
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { launchBrowser } from '../support/browser.ts'
-import { type AppEngine, startAppEngine } from './app-engine.ts'
+import { type AppPage, addressOf, openAppPage } from './app-page.ts'
 
-let engine: AppEngine
-let browser: Browser
+let app: AppPage
 let page: Page
-const problems: string[] = []
 
 beforeAll(async () => {
-  ;[engine, browser] = await Promise.all([startAppEngine(), launchBrowser()])
-  page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
-  page.setDefaultTimeout(25_000)
-  page.on('pageerror', (error) => problems.push(error.message))
-  await page.goto(engine.url)
+  app = await openAppPage({ viewport: { width: 1440, height: 900 }, timeout: 25_000 })
+  page = app.page
+  await page.goto(app.engine.url)
   await page.locator('output.read-out').waitFor()
   await page.locator('.ranked-row').first().waitFor()
 }, 120_000)
 
-afterAll(async () => {
-  await browser?.close()
-  await engine?.close()
-})
+afterAll(() => app?.close())
 
 /** Polls for as long as a busy machine may need. */
 const eventually = <T>(get: () => T) => expect.poll(get, { timeout: 25_000 })
 
-const address = () => new URLSearchParams(new URL(page.url()).hash.slice(1))
+const address = () => addressOf(page)
 const tab = (name: string) => page.getByRole('tab', { name, exact: true }).click()
 const region = (name: string | RegExp) => page.getByRole('region', { name })
 
@@ -210,6 +202,6 @@ describe.sequential('many texts, and two checkpoints', () => {
       await page.getByRole('group', { name: 'Tokens of the prompt' }).locator('button').nth(i).click()
     await region('Pieces and controls along the layers').locator('canvas').waitFor()
     await eventually(() => address().get('t.pieces')).toBe('15.16')
-    expect(problems).toEqual([])
+    expect(app.problems).toEqual([])
   })
 }, 300_000)

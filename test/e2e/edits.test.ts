@@ -1,33 +1,24 @@
 /** Steering from a file; a stack of edits saved as an experiment: brought back from the library, run on another checkpoint, deleted. */
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { writeSafetensors } from '../../core/checkpoint/index.ts'
-import { launchBrowser } from '../support/browser.ts'
-import { type AppEngine, startAppEngine } from './app-engine.ts'
+import { type AppPage, addressOf, eventually, openAppPage } from './app-page.ts'
 
-let engine: AppEngine
-let browser: Browser
+let app: AppPage
 let page: Page
-const problems: string[] = []
 
 beforeAll(async () => {
-  ;[engine, browser] = await Promise.all([startAppEngine(), launchBrowser()])
-  page = await browser.newPage({ viewport: { width: 1280, height: 720 } })
-  page.setDefaultTimeout(30_000)
-  page.on('pageerror', (error) => problems.push(error.message))
-  await page.goto(engine.url)
+  app = await openAppPage({ viewport: { width: 1280, height: 720 } })
+  page = app.page
+  await page.goto(app.engine.url)
   await page.locator('.ranked-row').first().waitFor()
   await page.waitForFunction(() => location.hash.includes('head='))
 }, 120_000)
 
-afterAll(async () => {
-  await browser?.close()
-  await engine?.close()
-})
+afterAll(() => app?.close())
 
-const eventually = <T>(get: () => T) => expect.poll(get, { timeout: 30_000 })
-const address = () => new URLSearchParams(new URL(page.url()).hash.slice(1))
+const address = () => addressOf(page)
 const stack = () => page.getByRole('region', { name: 'Active edits' })
 const kept = () => page.locator('.library').getByText('without its best head, 1 edit')
 
@@ -46,7 +37,7 @@ describe.sequential('steering', () => {
 
   it('adds a vector of a file to the residual stream; one that holds NaN is a sentence', async () => {
     const vector = (name: string, data: Float32Array) => {
-      const file = join(engine.folder, `${name}.safetensors`)
+      const file = join(app.engine.folder, `${name}.safetensors`)
       writeSafetensors(file, [{ name: 'v', shape: [data.length], data }])
       return file
     }
@@ -106,6 +97,6 @@ describe.sequential('edits that are saved', () => {
     await row.getByRole('button', { name: /^Delete/ }).click()
     await row.getByRole('button', { name: /^Delete/ }).click()
     await kept().waitFor({ state: 'detached' })
-    expect(problems).toEqual([])
+    expect(app.problems).toEqual([])
   })
 })

@@ -1,37 +1,28 @@
 /** The ready examples, in the real browser on the bundled checkpoint: each opens by its address and shows its result. */
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { violations } from '../support/axe.ts'
-import { launchBrowser } from '../support/browser.ts'
 import { layoutFlaws } from '../support/layout.ts'
-import { type AppEngine, startAppEngine } from './app-engine.ts'
+import { type AppPage, addressOf, eventually, openAppPage } from './app-page.ts'
 
-let engine: AppEngine
-let browser: Browser
+let app: AppPage
 let page: Page
-const problems: string[] = []
 
 beforeAll(async () => {
-  ;[engine, browser] = await Promise.all([startAppEngine(), launchBrowser()])
-  page = await browser.newPage({ viewport: { width: 1280, height: 720 } })
-  page.setDefaultTimeout(30_000)
-  page.on('pageerror', (error) => problems.push(error.message))
+  app = await openAppPage({ viewport: { width: 1280, height: 720 } })
+  page = app.page
   // A fifth of the texts that the corpus example reads: enough for a rate.
   await page.route('**/api/jobs/spans', (route) => {
     const body = route.request().postDataJSON() as { prompts: unknown[] }
     return route.continue({ postData: { ...body, prompts: body.prompts.slice(0, 20) } })
   })
-  await page.goto(engine.url)
+  await page.goto(app.engine.url)
   await page.waitForFunction(() => location.hash.includes('head=') && location.hash.includes('run='))
 }, 120_000)
 
-afterAll(async () => {
-  await browser?.close()
-  await engine?.close()
-})
+afterAll(() => app?.close())
 
-const eventually = <T>(get: () => T) => expect.poll(get, { timeout: 30_000 })
-const address = () => new URLSearchParams(new URL(page.url()).hash.slice(1))
+const address = () => addressOf(page)
 const gallery = () => page.getByRole('dialog', { name: 'Examples' })
 const region = (name: string | RegExp) => page.getByRole('region', { name })
 
@@ -127,12 +118,12 @@ describe.sequential('the examples', () => {
 
   it.each(Object.keys(RESULTS))('%s opens by its address, and shows what it promises', async (name) => {
     await page.goto('about:blank')
-    await page.goto(`${new URL(engine.url).origin}/#example=${name}`)
+    await page.goto(`${new URL(app.engine.url).origin}/#example=${name}`)
     await eventually(() => address().get('run')).toMatch(/\d/)
     expect(address().get('example')).toBeNull() // the address is now that of what is shown
     await RESULTS[name]!()
     expect(await layoutFlaws(page)).toEqual([])
-    expect(problems).toEqual([])
+    expect(app.problems).toEqual([])
   })
 
   it('has an address for each card, and a result is known of each', async () => {

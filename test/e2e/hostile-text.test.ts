@@ -5,13 +5,12 @@
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { writeRandomLlama } from '../bench/random-llama.ts'
-import { launchBrowser } from '../support/browser.ts'
 import { layoutFlaws } from '../support/layout.ts'
-import { countRequests, settled } from '../support/settled.ts'
-import { type AppEngine, startAppEngine } from './app-engine.ts'
+import { settled } from '../support/settled.ts'
+import { type AppPage, addressOf, eventually, openAppPage } from './app-page.ts'
 
 const MARKUP = '<img src=x onerror="globalThis.ran=1">'
 const WORDS = [
@@ -36,53 +35,46 @@ const WORDS = [
 const SEPARATOR = '¦'
 const PROMPT = [...WORDS.slice(1, 16), ...WORDS.slice(1, 12)].join(SEPARATOR)
 
-let engine: AppEngine
-let browser: Browser
+let app: AppPage
 let page: Page
 let start: URLSearchParams
-const problems: string[] = []
 const flaws: string[] = []
 
 beforeAll(async () => {
-  ;[engine, browser] = await Promise.all([startAppEngine(), launchBrowser()])
-  const folder = join(engine.folder, `${MARKUP.replaceAll('/', '')} ${'n'.repeat(120)}`)
+  app = await openAppPage({ viewport: { width: 1280, height: 720 } })
+  page = app.page
+  const folder = join(app.engine.folder, `${MARKUP.replaceAll('/', '')} ${'n'.repeat(120)}`)
   mkdirSync(folder)
   const size = { layers: 2, heads: 4, kvHeads: 4, width: 32, mlp: 64, vocab: WORDS.length, positions: 128 }
   writeRandomLlama(folder, size)
   writeFileSync(join(folder, 'tokenizer.json'), JSON.stringify(tokenizer()))
   writeFileSync(join(folder, 'tokenizer_config.json'), JSON.stringify({ bos_token: '<s>' }))
-  page = await browser.newPage({ viewport: { width: 1280, height: 720 } })
-  page.setDefaultTimeout(30_000)
-  countRequests(page)
-  page.on('pageerror', (error) => problems.push(error.message))
   page.on('dialog', (dialog) => {
-    problems.push(`a dialog: ${dialog.message()}`)
+    app.problems.push(`a dialog: ${dialog.message()}`)
     void dialog.dismiss()
   })
-  await page.goto(engine.url)
+  await page.goto(app.engine.url)
   await page.getByRole('gridcell').first().waitFor()
   await page.goto('about:blank')
-  await page.goto(`${new URL(engine.url).origin}/#${new URLSearchParams({ model: folder, head: 'L1H2' })}`)
+  await page.goto(
+    `${new URL(app.engine.url).origin}/#${new URLSearchParams({ model: folder, head: 'L1H2' })}`,
+  )
   await page.getByRole('textbox', { name: 'Prompt text' }).fill(PROMPT)
   await page.keyboard.press('Control+Enter')
   await page.waitForFunction(() => /\brun=\d/.test(location.hash))
   start = address()
 }, 120_000)
 
-afterAll(async () => {
-  await browser?.close()
-  await engine?.close()
-})
+afterAll(() => app?.close())
 
-const eventually = <T>(get: () => T) => expect.poll(get, { timeout: 30_000 })
-const address = () => new URLSearchParams(new URL(page.url()).hash.slice(1))
+const address = () => addressOf(page)
 const button = (name: string | RegExp) => page.getByRole('button', { name, exact: true })
 
 /** A fresh page of the hostile prompt. */
 async function at(state: Record<string, string>): Promise<void> {
   const hash = new URLSearchParams([...start, ...Object.entries(state)])
   await page.goto('about:blank')
-  await page.goto(`${new URL(engine.url).origin}/#${hash}`)
+  await page.goto(`${new URL(app.engine.url).origin}/#${hash}`)
   await page.getByRole('tab').first().waitFor()
 }
 
@@ -174,7 +166,7 @@ describe.sequential('hostile text', () => {
       await isText(`${tab} at work`)
     }
     expect(flaws).toEqual([])
-    expect(problems).toEqual([])
+    expect(app.problems).toEqual([])
   }, 180_000)
 
   it('is shown as what it is: markup as letters, control characters by name, long words cut', async () => {

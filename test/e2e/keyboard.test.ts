@@ -3,40 +3,31 @@
  * has the focus is seen, and after each piece of work nothing is cut, covered or too faint, in the dark theme.
  */
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { violations } from '../support/axe.ts'
-import { launchBrowser } from '../support/browser.ts'
 import { layoutFlaws } from '../support/layout.ts'
-import { countRequests, settled } from '../support/settled.ts'
-import { type AppEngine, startAppEngine } from './app-engine.ts'
+import { settled } from '../support/settled.ts'
+import { type AppPage, addressOf, openAppPage } from './app-page.ts'
 
 /** Short, because every token is a stop of the Tab key. */
 const PROMPT = 'The queen saw the queen'
 
-let engine: AppEngine
-let browser: Browser
+let app: AppPage
 let page: Page
-const problems: string[] = []
 
 beforeAll(async () => {
-  ;[engine, browser] = await Promise.all([startAppEngine(), launchBrowser()])
-  page = await browser.newPage({ viewport: { width: 1280, height: 720 } })
-  page.setDefaultTimeout(20_000)
-  countRequests(page)
-  page.on('pageerror', (error) => problems.push(error.message))
-  await page.goto(engine.url)
+  app = await openAppPage({ viewport: { width: 1280, height: 720 }, timeout: 20_000 })
+  page = app.page
+  await page.goto(app.engine.url)
   await page.getByRole('gridcell').first().waitFor()
   await page.waitForFunction(() => location.hash.includes('head=') && location.hash.includes('run='))
 }, 120_000)
 
-afterAll(async () => {
-  await browser?.close()
-  await engine?.close()
-})
+afterAll(() => app?.close())
 
 const eventually = <T>(get: () => T) => expect.poll(get, { timeout: 20_000 })
-const address = () => new URLSearchParams(new URL(page.url()).hash.slice(1))
+const address = () => addressOf(page)
 const press = (...keys: string[]) =>
   keys.reduce((done, key) => done.then(() => page.keyboard.press(key)), Promise.resolve())
 
@@ -399,7 +390,7 @@ describe.sequential('without a mouse', () => {
     expect(await violations(page)).toEqual([])
     await theme('light')
     expect(await faint()).toEqual([])
-    expect(problems).toEqual([])
+    expect(app.problems).toEqual([])
   })
 
   it('the checks can fail: what is cut, covered, written over or without a ring is found', async () => {

@@ -1,21 +1,19 @@
 /** 2,048 tokens: one bright cell stays visible at every zoom, the map moves the window, and every view opens. */
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { writeRandomLlama } from '../bench/random-llama.ts'
-import { launchBrowser } from '../support/browser.ts'
-import { countRequests, settled } from '../support/settled.ts'
-import { type AppEngine, startAppEngine } from './app-engine.ts'
+import { settled } from '../support/settled.ts'
+import { type AppPage, eventually, openAppPage } from './app-page.ts'
 
 const TOKENS = 2048
-let engine: AppEngine
-let browser: Browser
+let app: AppPage
 let page: Page
-const problems: string[] = []
 
 beforeAll(async () => {
-  ;[engine, browser] = await Promise.all([startAppEngine(), launchBrowser()])
-  const folder = join(engine.folder, 'long')
+  app = await openAppPage({ viewport: { width: 1280, height: 720 }, timeout: 60_000 })
+  page = app.page
+  const folder = join(app.engine.folder, 'long')
   writeRandomLlama(folder, {
     layers: 2,
     heads: 4,
@@ -25,11 +23,7 @@ beforeAll(async () => {
     vocab: 97,
     positions: TOKENS,
   })
-  page = await browser.newPage({ viewport: { width: 1280, height: 720 } })
-  page.setDefaultTimeout(60_000)
-  countRequests(page)
-  page.on('pageerror', (error) => problems.push(error.message))
-  await page.goto(engine.url)
+  await page.goto(app.engine.url)
   await page.locator('output.read-out').waitFor()
   const run = await page.evaluate(
     async ([model, count]) => {
@@ -55,18 +49,13 @@ beforeAll(async () => {
   )
   const state = new URLSearchParams({ model: folder, run: String(run), head: 'L1H2', tab: 'pattern' })
   await page.goto('about:blank')
-  await page.goto(`${new URL(engine.url).origin}/#${state}`)
+  await page.goto(`${new URL(app.engine.url).origin}/#${state}`)
   await page.locator('.pattern-canvas canvas').first().waitFor()
 }, 180_000)
 
-afterAll(async () => {
-  await browser?.close()
-  await engine?.close()
-})
+afterAll(() => app?.close())
 
 /** Poll for as long as a busy machine may need. */
-const eventually = <T>(get: () => T) => expect.poll(get, { timeout: 30_000 })
-
 describe.sequential('a prompt of 2,048 tokens', () => {
   it('pools cells into pixels and loses none: the brightest of a block is what is drawn', async () => {
     const side = await page
@@ -101,7 +90,7 @@ describe.sequential('a prompt of 2,048 tokens', () => {
       await page.getByRole('tab', { name: tab, exact: true }).click()
       await settled(page)
     }
-    expect(problems).toEqual([])
+    expect(app.problems).toEqual([])
   }, 120_000)
 
   it('shows the residual stream a page of positions at a time', async () => {

@@ -3,36 +3,29 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { violations } from '../support/axe.ts'
-import { launchBrowser } from '../support/browser.ts'
-import { countRequests, settled } from '../support/settled.ts'
-import { type AppEngine, startAppEngine } from './app-engine.ts'
+import { settled } from '../support/settled.ts'
+import { type AppPage, openAppPage } from './app-page.ts'
 
 const HOSTILE = 'so <img src=x onerror="window.hit=1"> & </pre><script>window.hit=2</script>'
 
-let engine: AppEngine
-let browser: Browser
+let app: AppPage
 let page: Page
 const folder = mkdtempSync(join(tmpdir(), 'headscope-notebook-'))
-const problems: string[] = []
 
 beforeAll(async () => {
-  ;[engine, browser] = await Promise.all([startAppEngine(), launchBrowser()])
-  page = await browser.newPage({ viewport: { width: 1440, height: 900 }, acceptDownloads: true })
-  page.setDefaultTimeout(30_000)
-  countRequests(page)
-  page.on('pageerror', (error) => problems.push(error.message))
-  await page.goto(engine.url)
+  app = await openAppPage({ viewport: { width: 1440, height: 900 }, acceptDownloads: true })
+  page = app.page
+  await page.goto(app.engine.url)
   await page.locator('output.read-out').waitFor()
   await page.locator('.ranked-row').first().waitFor()
   await page.waitForFunction(() => location.hash.includes('head='))
 }, 120_000)
 
 afterAll(async () => {
-  await browser?.close()
-  await engine?.close()
+  await app?.close()
   rmSync(folder, { recursive: true, force: true })
 })
 
@@ -138,7 +131,7 @@ describe.sequential('notes and notebook', () => {
     ])
     const file = join(folder, 'notebook.html')
     await download.saveAs(file)
-    const reader = await browser.newPage()
+    const reader = await app.browser.newPage()
     const asked: string[] = []
     reader.on('request', (request) => {
       if (!request.url().startsWith('data:')) asked.push(request.url())
@@ -205,6 +198,6 @@ describe.sequential('notes and notebook', () => {
   })
 
   it('without a problem in the page', () => {
-    expect(problems).toEqual([])
+    expect(app.problems).toEqual([])
   })
 })

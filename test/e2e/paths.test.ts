@@ -1,28 +1,22 @@
 /** Path patching in the app: a circuit found by clicking, kept as an experiment, opened again, and taken out as text. */
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { violations } from '../support/axe.ts'
-import { launchBrowser } from '../support/browser.ts'
-import { type AppEngine, startAppEngine } from './app-engine.ts'
+import { type AppPage, addressOf, eventually, openAppPage } from './app-page.ts'
 
 const CLEAN = 'The queen Zorblat spoke to the king Mimsy. The king Mimsy answered the queen Zor'
 const CORRUPT = CLEAN.replace('Zorblat', 'Zirblat')
 
-let engine: AppEngine
-let browser: Browser
+let app: AppPage
 let page: Page
-const problems: string[] = []
 
 beforeAll(async () => {
-  ;[engine, browser] = await Promise.all([startAppEngine(), launchBrowser()])
-  const context = await browser.newContext({
+  app = await openAppPage({
     viewport: { width: 1280, height: 720 },
     permissions: ['clipboard-read', 'clipboard-write'],
   })
-  page = await context.newPage()
-  page.setDefaultTimeout(30_000)
-  page.on('pageerror', (error) => problems.push(error.message))
-  await page.goto(engine.url)
+  page = app.page
+  await page.goto(app.engine.url)
   await page.locator('.ranked-row').first().waitFor()
   await page.getByRole('button', { name: 'Edit prompt' }).click()
   await page.getByRole('textbox', { name: 'Prompt text' }).fill(CLEAN)
@@ -35,14 +29,9 @@ beforeAll(async () => {
   await page.getByRole('tab', { name: 'Paths', exact: true }).click()
 }, 120_000)
 
-afterAll(async () => {
-  await browser?.close()
-  await engine?.close()
-})
+afterAll(() => app?.close())
 
-/** Polls for as long as a busy machine may need. */
-const eventually = <T>(get: () => T) => expect.poll(get, { timeout: 30_000 })
-const address = () => new URLSearchParams(new URL(page.url()).hash.slice(1))
+const address = () => addressOf(page)
 const circuit = () => page.getByRole('region', { name: 'Circuit' })
 const into = (place: string) => page.getByRole('region', { name: `What leads into ${place}`, exact: true })
 const button = (name: string | RegExp) => page.getByRole('button', { name, exact: typeof name === 'string' })
@@ -182,7 +171,7 @@ describe.sequential('the path graph', () => {
   it('opens again from the library with its prompts, metric and edges', async () => {
     const before = await circuit().locator('.effect-line').allTextContents()
     await page.goto('about:blank')
-    await page.goto(engine.url)
+    await page.goto(app.engine.url)
     await page.locator('.ranked-row').first().waitFor()
     await page.locator('.library').getByText('path, 3 cells').last().click()
     await eventually(() => address().get('tab')).toBe('paths')
@@ -200,6 +189,6 @@ describe.sequential('the path graph', () => {
       .last()
       .click()
     await eventually(() => circuit().locator('.effect-line').count()).toBe(2)
-    expect(problems).toEqual([])
+    expect(app.problems).toEqual([])
   })
 })

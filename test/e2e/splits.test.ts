@@ -1,35 +1,26 @@
 /** Two heads, prompts and checkpoints beside each other, and a window at a large zoom, in a real browser. */
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { launchBrowser } from '../support/browser.ts'
 import { layoutFlaws } from '../support/layout.ts'
-import { type AppEngine, startAppEngine } from './app-engine.ts'
+import { type AppPage, addressOf, eventually, openAppPage } from './app-page.ts'
 
 const TEXT = 'The queen Zorblat spoke to the king Mimsy. The king Mimsy answered the queen Zor'
 const OTHER = TEXT.replaceAll('Zor', 'Bex')
 const LONGER = TEXT.replace('spoke', 'never spoke')
 
-let engine: AppEngine
-let browser: Browser
+let app: AppPage
 let page: Page
-const problems: string[] = []
 
 beforeAll(async () => {
-  ;[engine, browser] = await Promise.all([startAppEngine(), launchBrowser()])
-  page = await browser.newPage({ viewport: { width: 1280, height: 720 } })
-  page.setDefaultTimeout(30_000)
-  page.on('pageerror', (error) => problems.push(error.message))
-  await page.goto(engine.url)
+  app = await openAppPage({ viewport: { width: 1280, height: 720 } })
+  page = app.page
+  await page.goto(app.engine.url)
   await page.locator('.ranked-row').first().waitFor()
 }, 120_000)
 
-afterAll(async () => {
-  await browser?.close()
-  await engine?.close()
-})
+afterAll(() => app?.close())
 
-const eventually = <T>(get: () => T) => expect.poll(get, { timeout: 30_000 })
-const address = () => new URLSearchParams(new URL(page.url()).hash.slice(1))
+const address = () => addressOf(page)
 const captions = () => page.locator('.is-both figcaption').allTextContents()
 const tokens = () => page.locator('.strip-side').textContent()
 const choose = (tab: string) => page.getByRole('tab', { name: tab, exact: true }).click()
@@ -163,10 +154,10 @@ describe.sequential('a large zoom', () => {
     [960, 600],
     [3840, 2160],
   ])('%i × %i: nothing is cut, covered or lost', async (width, height) => {
-    const context = await browser.newContext({ viewport: { width, height } })
+    const context = await app.browser.newContext({ viewport: { width, height } })
     const small = await context.newPage()
     try {
-      await small.goto(engine.url)
+      await small.goto(app.engine.url)
       await small.locator('.ranked-row').first().waitFor()
       for (const tab of ['Heads', 'Pattern', 'Induction', 'Residual', 'Series', 'Store']) {
         await small.getByRole('tab', { name: tab, exact: true }).click()
@@ -182,6 +173,6 @@ describe.sequential('a large zoom', () => {
   })
 
   it('has had no error', () => {
-    expect(problems).toEqual([])
+    expect(app.problems).toEqual([])
   })
 })

@@ -1,31 +1,23 @@
 /** An encoder–decoder in the app: both texts are written, its three kinds of patterns, gradients and edits on them. */
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { launchBrowser } from '../support/browser.ts'
 import { FIXTURES } from '../support/golden.ts'
-import { type AppEngine, startAppEngine } from './app-engine.ts'
+import { type AppPage, openAppPage } from './app-page.ts'
 
 const MODEL = join(FIXTURES, 'encoder-decoder', 'bart-scaled')
 
-let engine: AppEngine
-let browser: Browser
+let app: AppPage
 let page: Page
-const problems: string[] = []
 
 beforeAll(async () => {
-  ;[engine, browser] = await Promise.all([startAppEngine(), launchBrowser()])
-  page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
-  page.setDefaultTimeout(30_000)
-  page.on('pageerror', (error) => problems.push(error.message))
-  await page.goto(engine.url)
+  app = await openAppPage({ viewport: { width: 1440, height: 900 } })
+  page = app.page
+  await page.goto(app.engine.url)
   await page.waitForFunction(() => location.hash.includes('run='))
 }, 120_000)
 
-afterAll(async () => {
-  await browser?.close()
-  await engine?.close()
-})
+afterAll(() => app?.close())
 
 const cells = () => page.getByRole('application').first()
 const probabilities = () =>
@@ -97,5 +89,5 @@ it('a head of the decoder is ablated from the inspector, and taken apart', async
     location.hash = now.toString()
   })
   await page.getByRole('group', { name: 'Steps of the head' }).getByRole('button').first().waitFor()
-  expect(problems).toEqual([])
+  expect(app.problems).toEqual([])
 })

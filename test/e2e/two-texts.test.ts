@@ -1,25 +1,20 @@
 /** Comparisons of an encoder–decoder in the app: both texts of the corrupt prompt, cross heads in paths and on the bench. */
 import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { launchBrowser } from '../support/browser.ts'
 import { FIXTURES } from '../support/golden.ts'
-import { type AppEngine, startAppEngine } from './app-engine.ts'
+import { type AppPage, openAppPage } from './app-page.ts'
 
 /** The one with a tokenizer. */
 const MODEL = join(FIXTURES, 'transformers', 't5-relative-bias')
 
-let engine: AppEngine
-let browser: Browser
+let app: AppPage
 let page: Page
-const problems: string[] = []
 
 beforeAll(async () => {
-  ;[engine, browser] = await Promise.all([startAppEngine(), launchBrowser()])
-  page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
-  page.setDefaultTimeout(30_000)
-  page.on('pageerror', (error) => problems.push(error.message))
-  await page.goto(engine.url)
+  app = await openAppPage({ viewport: { width: 1440, height: 900 } })
+  page = app.page
+  await page.goto(app.engine.url)
   await page.waitForFunction(() => location.hash.includes('run='))
   await page.evaluate((model) => {
     location.hash = new URLSearchParams({ model, tab: 'patching', head: 'L1H1' }).toString()
@@ -30,10 +25,7 @@ beforeAll(async () => {
   await page.getByRole('button', { name: /^Run/ }).click()
 }, 120_000)
 
-afterAll(async () => {
-  await browser?.close()
-  await engine?.close()
-})
+afterAll(() => app?.close())
 
 const tab = (name: string) => page.getByRole('tab', { name, exact: true }).click()
 const columns = (what: string) =>
@@ -145,5 +137,5 @@ it('a mean over typed texts becomes an active edit', async () => {
     .waitFor()
   await page.locator('.prob-ablated').first().waitFor()
   expect(await page.getByRole('alert').filter({ hasText: /./ }).allInnerTexts()).toEqual([])
-  expect(problems).toEqual([])
+  expect(app.problems).toEqual([])
 })

@@ -1,26 +1,20 @@
 /** Modes of the pattern, the residual stream of two prompts, and the frame, in a real browser on the bundled checkpoint. */
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { launchBrowser } from '../support/browser.ts'
-import { countRequests, settled } from '../support/settled.ts'
-import { type AppEngine, startAppEngine } from './app-engine.ts'
+import { settled } from '../support/settled.ts'
+import { type AppPage, addressOf, eventually, openAppPage, openState } from './app-page.ts'
 
 const TEXT = 'The queen Zorblat spoke to the king Mimsy. The king Mimsy answered the queen Zor'
 const OTHER = 'The king Mimsy spoke to the queen. The dog answered the queen Zor'
 
-let engine: AppEngine
-let browser: Browser
+let app: AppPage
 let page: Page
 let start: string
-const problems: string[] = []
 
 beforeAll(async () => {
-  ;[engine, browser] = await Promise.all([startAppEngine(), launchBrowser()])
-  page = await browser.newPage({ viewport: { width: 1280, height: 720 } })
-  page.setDefaultTimeout(30_000)
-  countRequests(page)
-  page.on('pageerror', (error) => problems.push(error.message))
-  await page.goto(engine.url)
+  app = await openAppPage({ viewport: { width: 1280, height: 720 } })
+  page = app.page
+  await page.goto(app.engine.url)
   await page.locator('output.read-out').waitFor()
   await page.locator('.ranked-row').first().waitFor()
   await page.getByRole('button', { name: 'Edit prompt' }).click()
@@ -31,24 +25,11 @@ beforeAll(async () => {
   start = page.url()
 }, 120_000)
 
-afterAll(async () => {
-  await browser?.close()
-  await engine?.close()
-})
+afterAll(() => app?.close())
 
-const eventually = <T>(get: () => T) => expect.poll(get, { timeout: 30_000 })
-const address = () => new URLSearchParams(new URL(page.url()).hash.slice(1))
+const address = () => addressOf(page)
 
-/** A fresh page at a state. */
-async function at(state: string): Promise<void> {
-  await page.goto('about:blank')
-  const url = new URL(start)
-  const hash = new URLSearchParams(url.hash.slice(1))
-  for (const [name, value] of new URLSearchParams(state)) hash.set(name, value)
-  url.hash = hash.toString()
-  await page.goto(url.href)
-  await page.locator('.score-row').first().waitFor()
-}
+const at = (state: string) => openState(page, start, state)
 
 describe.sequential('the pattern', () => {
   const readOut = () => page.locator('output.read-out').first().textContent()
@@ -238,6 +219,6 @@ describe.sequential('the frame', () => {
   })
 
   it('no page met a defect', () => {
-    expect(problems).toEqual([])
+    expect(app.problems).toEqual([])
   })
 })

@@ -1,51 +1,30 @@
 /** The workbench: palette, keys, edits with undo, comparison, sweeps, and what a screen reader finds on every tab. */
-import type { Browser, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { violations } from '../support/axe.ts'
-import { launchBrowser } from '../support/browser.ts'
-import { countRequests, settled } from '../support/settled.ts'
-import { type AppEngine, startAppEngine } from './app-engine.ts'
+import { settled } from '../support/settled.ts'
+import { type AppPage, addressOf, eventually, openAppPage, openState } from './app-page.ts'
 
-let engine: AppEngine
-let browser: Browser
+let app: AppPage
 let page: Page
 let start: string
-const problems: string[] = []
 
 beforeAll(async () => {
-  ;[engine, browser] = await Promise.all([startAppEngine(), launchBrowser()])
-  page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
-  page.setDefaultTimeout(30_000)
-  countRequests(page)
-  page.on('pageerror', (error) => problems.push(error.message))
-  await page.goto(engine.url)
+  app = await openAppPage({ viewport: { width: 1440, height: 900 } })
+  page = app.page
+  await page.goto(app.engine.url)
   await page.locator('output.read-out').waitFor()
   await page.locator('.ranked-row').first().waitFor()
   await page.waitForFunction(() => location.hash.includes('head='))
   start = page.url()
 }, 120_000)
 
-afterAll(async () => {
-  await browser?.close()
-  await engine?.close()
-})
+afterAll(() => app?.close())
 
-/** Polls for as long as a busy machine may need. */
-const eventually = <T>(get: () => T) => expect.poll(get, { timeout: 30_000 })
-
-const address = () => new URLSearchParams(new URL(page.url()).hash.slice(1))
+const address = () => addressOf(page)
 const edits = () => page.getByRole('region', { name: 'Active edits' })
 
-/** A fresh page at a state: a change of the hash alone would keep what is open. */
-async function at(state: string): Promise<void> {
-  await page.goto('about:blank')
-  const url = new URL(start)
-  const hash = new URLSearchParams(url.hash.slice(1))
-  for (const [name, value] of new URLSearchParams(state)) hash.set(name, value)
-  url.hash = hash.toString()
-  await page.goto(url.href)
-  await page.locator('.score-row').first().waitFor()
-}
+const at = (state: string) => openState(page, start, state)
 
 describe.sequential('the workbench', () => {
   /** Opens the palette and waits until it takes what is typed. */
@@ -349,6 +328,6 @@ describe.sequential('the workbench', () => {
     await look('palette')
     await page.keyboard.press('Escape')
     expect(found).toEqual([])
-    expect(problems).toEqual([])
+    expect(app.problems).toEqual([])
   }, 240_000)
 })
