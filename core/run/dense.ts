@@ -52,6 +52,11 @@ export function slice<D extends Float32Array | Uint8Array>(
   return { data, shape: dense.shape.map((n, i) => (i === axis ? rows : n)) }
 }
 
+/** One item of a batch; the array itself where all items share it. */
+export function itemOf<D extends Float32Array | Uint8Array>(dense: Dense<D>, item: number): Dense<D> {
+  return dense.shape[0] === 1 ? dense : slice(dense, 0, item, item + 1)
+}
+
 /** Row-major strides, 0 along axes of size 1, so that an index walks a broadcast array. */
 export function broadcastStrides(shape: readonly number[]): number[] {
   const strides = new Array<number>(shape.length)

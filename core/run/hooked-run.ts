@@ -4,7 +4,6 @@
  * between runs.
  */
 
-import { HeadscopeError } from '../errors.ts'
 import { LOGITS, matchHooks, UNEMBED_OUT } from '../graph/hook-names.ts'
 import { decoderOf } from '../graph/model-spec.ts'
 import type { Tensor } from '../graph/tensor.ts'
@@ -16,8 +15,9 @@ import { cleared, lengthsBySequence } from './padding.ts'
 import { runPass, throwIfCancelled } from './pass.ts'
 import { runUnembed } from './predictions.ts'
 import { batchOf, checkBatch, checkTokenTypes, rightPad, sourceLengthsOf, sourceOf } from './prompts.ts'
+import { captureReader, runItem } from './run-result.ts'
 import type { HookInfo } from './segments.ts'
-import type { Prediction, Provenance, Run, RunItem, RunOptions } from './types.ts'
+import type { Provenance, Run, RunOptions } from './types.ts'
 
 /** Runs a batch. `provenance` is what the model knows about itself. */
 export async function hookedRun(
@@ -105,15 +105,7 @@ export async function hookedRun(
     },
     warnings,
     captured: matched,
-    get(hook) {
-      const tensor = captures.get(hook)
-      if (tensor) return tensor
-      const have = [...captures.keys()].join(', ') || 'nothing'
-      throw new HeadscopeError(
-        'bad-request',
-        `${hook} was not captured in this run (captured: ${have}); name it in capture.`,
-      )
-    },
+    get: captureReader(captures),
   }
 }
 
@@ -123,12 +115,4 @@ export async function hookedRun(
 function namesOf(name: string, matched: readonly string[]): string[] {
   if (name !== UNEMBED_OUT) return [name]
   return [UNEMBED_OUT, LOGITS].filter((alias) => matched.includes(alias))
-}
-
-function runItem(ids: readonly number[], predictions: readonly Prediction[]): RunItem {
-  const positions = predictions.slice(0, ids.length)
-  const losses = positions.slice(0, -1).map((position) => position.loss)
-  const known = losses.length > 0 && losses.every((loss) => loss !== null)
-  const loss = known ? (losses as number[]).reduce((sum, value) => sum + value, 0) / losses.length : null
-  return { ids, loss, positions }
 }

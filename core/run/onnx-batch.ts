@@ -2,12 +2,12 @@
  * Prompts of an ONNX file, one after the other, put together as one batch: each item is its run alone. In: what runs one
  * prompt, and the names wanted. Out: captures right-padded with 0, and predictions.
  */
-import { HeadscopeError } from '../errors.ts'
 import { LOGITS, UNEMBED_OUT } from '../graph/hook-names.ts'
 import { sizeOf, type Tensor } from '../graph/tensor.ts'
 import type { OnnxTensor } from './onnx-session.ts'
 import { throwIfCancelled } from './pass.ts'
 import { predictionsOf } from './predictions-of.ts'
+import { captureReader, runItem } from './run-result.ts'
 import type { HookInfo } from './segments.ts'
 import type { Run, RunItem, RunOptions } from './types.ts'
 
@@ -34,7 +34,7 @@ export async function runPrompts(work: OnnxWork): Promise<Run> {
     throwIfCancelled(run.signal)
     const outputs = await work.runItem(ids, i)
     for (const [name, tensor] of names) pieces.set(name, [...(pieces.get(name) ?? []), outputs.get(tensor)!])
-    items.push(itemOf(ids, outputs.get(logits)!.data, run.top ?? 5))
+    items.push(runItem(ids, predictionsOf(outputs.get(logits)!.data, ids, run.top ?? 5)))
     const perItem = (performance.now() - started) / 1000 / (i + 1)
     run.onProgress?.({ done: i + 1, total: prompts.length, secondsLeft: perItem * (prompts.length - i - 1) })
   }
@@ -49,14 +49,7 @@ export async function runPrompts(work: OnnxWork): Promise<Run> {
     provenance: work.provenance(),
     warnings: work.warnings,
     captured: [...names.keys()],
-    get(name) {
-      const tensor = captures.get(name)
-      if (tensor) return tensor
-      throw new HeadscopeError(
-        'bad-request',
-        `${name} was not captured in this run (captured: ${[...captures.keys()].join(', ') || 'nothing'}); name it in capture.`,
-      )
-    },
+    get: captureReader(captures),
   }
 }
 
@@ -77,14 +70,6 @@ export function captureOf(
 }
 
 // --- Internal helpers ---
-
-function itemOf(ids: readonly number[], logits: Float32Array, top: number): RunItem {
-  const positions = predictionsOf(logits, ids, top)
-  const losses = positions.slice(0, -1).map(({ loss }) => loss)
-  const known = losses.length > 0 && losses.every((loss) => loss !== null)
-  const loss = known ? (losses as number[]).reduce((sum, value) => sum + value, 0) / losses.length : null
-  return { ids, loss, positions }
-}
 
 /** Items [1, …] of unequal sizes as one batch, 0 beyond each item's own end. */
 function joined(parts: readonly Pick<OnnxTensor, 'data' | 'shape'>[]) {

@@ -11,7 +11,7 @@ import { slotInput } from '../graph/splice.ts'
 import type { Tensor } from '../graph/tensor.ts'
 import type { OnnxFeed } from '../onnx/inputs.ts'
 import { type TensorSlot, valueAfter } from '../onnx/splice.ts'
-import { type Dense, slice, type Window, windowed } from './dense.ts'
+import { type Dense, itemOf, type Window, windowed } from './dense.ts'
 import { type SourceRunner, sourcesOver } from './edit-sources.ts'
 import { resolveEdits } from './edits.ts'
 import type { OnnxNames } from './onnx-hooks.ts'
@@ -148,9 +148,4 @@ function floatType(file: string, name: string, { type }: OnnxTensor): TensorSlot
     'bad-edit',
     `${name} of ${file} holds ${type} numbers, but an edit needs floats; edit a tensor of floats.`,
   )
-}
-
-/** One item's own part. */
-function itemOf(dense: Dense, item: number): Dense {
-  return dense.shape[0] === 1 ? dense : slice(dense, 0, item, item + 1)
 }

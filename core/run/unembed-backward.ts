@@ -4,7 +4,7 @@
  */
 import type { Graph } from '../graph/builder.ts'
 import { differentiate, gradName } from '../graph/gradients.ts'
-import { type Dense, slice } from './dense.ts'
+import { type Dense, itemOf, slice } from './dense.ts'
 import type { ResolvedEdit } from './edits.ts'
 import { type Engine, runSegment, segmentGraph, type Variant } from './engine.ts'
 import { type Keep, onPath, zeros } from './gradient-hooks.ts'
@@ -31,7 +31,7 @@ export async function unembedBackward(
   const count = positions.at(-1)! + 1 - first
   const own = slice(slice(resid, 0, item, item + 1), 1, first, first + count) // [1, count, d_model]
   const window = { start: first, rows: count, keys: first + count }
-  const { slots, inputs } = editInputs(itemOf(edits, item), segment, window)
+  const { slots, inputs } = editInputs(editsOf(edits, item), segment, window)
   const forwardFeeds = new Map<string, Feed>([...inputs, [stateInput('resid'), own]])
   const path = onPath(wanted, '').filter((name) => !name.startsWith('blocks.'))
   const hooks = engine.hooks.filter((hook) => hook.segment === segment && wanted.has(hook.name))
@@ -79,8 +79,10 @@ export async function unembedBackward(
 // --- Internal helpers ---
 
 /** Edits as one item of the batch sees them. */
-function itemOf(edits: readonly ResolvedEdit[], item: number): ResolvedEdit[] {
-  const only = <D extends Float32Array | Uint8Array>(dense: Dense<D>): Dense<D> =>
-    dense.shape[0] === 1 ? dense : slice(dense, 0, item, item + 1)
-  return edits.map((edit) => ({ ...edit, value: only(edit.value), mask: edit.mask ? only(edit.mask) : null }))
+function editsOf(edits: readonly ResolvedEdit[], item: number): ResolvedEdit[] {
+  return edits.map(({ value, mask, ...edit }) => ({
+    ...edit,
+    value: itemOf(value, item),
+    mask: mask && itemOf(mask, item),
+  }))
 }
