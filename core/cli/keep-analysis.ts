@@ -25,10 +25,8 @@ export async function keep<K extends AnalysisKind>(
   reply: Given<K>,
 ): Promise<number | null> {
   if (!store) return null
-  const { analysed, keepAnalysis } = await import('../api/compute/keep-analysis.ts')
-  const [first, ...others] = models
-  const facts = [await analysed(first), ...(await Promise.all(others.map(analysed)))] as const
-  return keepAnalysis(store.writes.experiments, kind, facts, request, reply)
+  const { keepAnalysisOf } = await import('../api/compute/keep-analysis.ts')
+  return keepAnalysisOf(store.writes.experiments, kind, models, request, reply)
 }
 
 /** Prompts as a request has them. */

@@ -8,7 +8,7 @@ import { HeadscopeError } from '../../errors.ts'
 import type * as headscope from '../../index.ts'
 import type * as T from '../contract.ts'
 import type { Engine } from './engine.ts'
-import { analysed, keepAnalysis } from './keep-analysis.ts'
+import { analysed, keepAnalysis, keepAnalysisOf } from './keep-analysis.ts'
 import type { ModelCache } from './model-cache.ts'
 import { idsOf, oneText, view } from './prompt-input.ts'
 import type { Call } from './rpc.ts'
@@ -58,9 +58,7 @@ export function createHeadMethods({ analyses, models, version, engine, workspace
     request: T.Analyses[K]['request'],
     reply: Omit<T.Analyses[K]['reply'], 'experiment'>,
   ): Promise<T.Analyses[K]['reply']> {
-    const [first, ...others] = read
-    const facts = [await analysed(first), ...(await Promise.all(others.map(analysed)))] as const
-    const experiment = keepAnalysis(workspace.experiments, kind, facts, request, reply)
+    const experiment = await keepAnalysisOf(workspace.experiments, kind, read, request, reply)
     return { ...reply, experiment } as T.Analyses[K]['reply']
   }
 

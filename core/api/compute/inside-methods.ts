@@ -73,15 +73,14 @@ export function createInsideMethods({
       { signal, progress }: Call,
     ): Promise<T.PatchedReply> =>
       models.use(model, async (opened) => {
-        const { model: read, ids } = await oneText(opened, [from.prompt, to.prompt])
-        const cell = ({ prompt: _, ...place }: T.CellInput, i: number) => ({ ids: ids[i]!, ...place })
-        const found = await analyses.patchedLens(read, cell(from, 0), cell(to, 1), {
+        const { read, ids, cells } = await twoCells(opened, from, to)
+        const found = await analyses.patchedLens(read, ...cells, {
           ...rest,
           ...(answer === undefined ? {} : { answer: tokenOf(opened, answer) }),
           signal,
           onProgress: progress,
         })
-        return worded(opened, ids[1]!, found)
+        return worded(opened, ids, found)
       }),
 
     dla: (
@@ -116,9 +115,8 @@ export function createInsideMethods({
 
     change: ({ model, from, to }: T.ChangeRequest): Promise<T.ChangeReply> =>
       models.use(model, async (opened) => {
-        const { model: read, ids } = await oneText(opened, [from.prompt, to.prompt])
-        const cell = ({ prompt: _, ...place }: T.CellInput, i: number) => ({ ids: ids[i]!, ...place })
-        return analyses.residualChange(read, cell(from, 0), cell(to, 1))
+        const { read, cells } = await twoCells(opened, from, to)
+        return analyses.residualChange(read, ...cells)
       }),
 
     contexts: ({ model, places }: T.ContextsRequest, { signal }: Call): Promise<T.ContextsReply> =>
@@ -175,4 +173,11 @@ export function createInsideMethods({
 async function oneOf(opened: Model, prompt: T.PromptInput) {
   const { model, ids } = await oneText(opened, [prompt])
   return { model, ids: ids[0]! }
+}
+
+/** Two cells of residual streams, each with its prompt's ids; `ids` are those of the second. */
+async function twoCells(opened: Model, from: T.CellInput, to: T.CellInput) {
+  const { model: read, ids } = await oneText(opened, [from.prompt, to.prompt])
+  const cell = ({ prompt: _, ...place }: T.CellInput, i: number) => ({ ids: ids[i]!, ...place })
+  return { read, ids: ids[1]!, cells: [cell(from, 0), cell(to, 1)] as const }
 }

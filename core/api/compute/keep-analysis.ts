@@ -39,3 +39,15 @@ export function keepAnalysis<K extends AnalysisKind>(
   const name = titleOf(kind, request, reply)
   return store.keepExperiment({ kind, name, checkpoint, others, plan, ...recordOf(kind, reply) })
 }
+
+/** The same of opened models. */
+export async function keepAnalysisOf<K extends AnalysisKind>(
+  store: Pick<Experiments, 'keepExperiment'>,
+  kind: K,
+  [first, ...others]: readonly [Party, ...Party[]],
+  request: Analyses[K]['request'],
+  reply: Given<K>,
+): Promise<number> {
+  const models = [await analysed(first), ...(await Promise.all(others.map(analysed)))] as const
+  return keepAnalysis(store, kind, models, request, reply)
+}
