@@ -104,7 +104,6 @@ function createAccumulator(length: number, distances: number, edgesPerRow: numbe
   /** Keeps a row's strongest edges sorted, by insertion. */
   function keepEdge(base: number, key: number, weight: number): void {
     let place = edgesPerRow - 1
-    if (edgeKeys[base + place]! >= 0 && weight <= edgeWeights[base + place]!) return
     while (place > 0 && (edgeKeys[base + place - 1]! < 0 || edgeWeights[base + place - 1]! < weight)) {
       edgeKeys[base + place] = edgeKeys[base + place - 1]!
       edgeWeights[base + place] = edgeWeights[base + place - 1]!
@@ -119,12 +118,18 @@ function createAccumulator(length: number, distances: number, edgesPerRow: numbe
     add(row: Float32Array, query: number): void {
       sink += row[0]!
       const base = query * edgesPerRow
+      const last = base + edgesPerRow - 1
+      let rowEntropy = 0
+      let least = 0 // the weakest of the edges kept, 0 while there is room: all that a key must beat
       for (let key = 0; key <= query; key++) {
         const weight = row[key]!
         if (weight <= 0) continue
-        entropy -= weight * Math.log(weight)
+        rowEntropy -= weight * Math.log(weight)
+        if (weight <= least) continue
         keepEdge(base, key, weight)
+        least = edgeWeights[last]!
       }
+      entropy += rowEntropy
       for (let d = 0; d < byDistance.length && d <= query; d++) byDistance[d]! += row[query - d]!
     },
     finish: () => ({

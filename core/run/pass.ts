@@ -196,13 +196,13 @@ async function runBlock(
       saving ?? cross.variant,
     )
     if (saving) pass.saving!.take(segment, outputs)
+    const bytes = bytesOf(outputs)
     for (const hook of hooks.filter((wanted) => streamed(pass, wanted))) {
       await pass.onRows!(hook, { ...asFloats(outputs.get(hook.name)!), axes: hook.axes }, window)
       outputs.delete(hook.name)
     }
     if (needsKeyValues)
       past = { k: asFloats(outputs.get('k')!), v: asFloats(outputs.get('v')!), cross: cross.taken(outputs) }
-    const bytes = bytesOf(outputs)
     if (chunk < rows) drops.dropped(bytes)
     else kept = bytes
     const place = { ...window, start: first }
