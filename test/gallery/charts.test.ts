@@ -1,7 +1,7 @@
 /**
  * Each chart, drawn from fixed data in the real browser, against its stored picture in charts/. Tolerant: both are seen at
- * a quarter of their size, so that another font or another rasteriser passes and another chart does not. With UPDATE=1
- * the pictures are written anew.
+ * a quarter of their size, so that another rasteriser passes and another chart does not; the browser has its own fonts
+ * alone, the same on every machine. With UPDATE=1 the pictures are written anew.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
@@ -60,7 +60,7 @@ beforeAll(async () => {
     plugins: [react()],
     build: { outDir: folder, emptyOutDir: true, target: 'es2023', chunkSizeWarningLimit: 4000 },
   })
-  ;[browser] = await Promise.all([launchBrowser(), built])
+  ;[browser] = await Promise.all([launchBrowser({ packaged: true }), built])
   server = createServer((request, response) => {
     const path = join(
       folder,

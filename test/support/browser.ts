@@ -10,6 +10,7 @@ import { dirname, join, resolve } from 'node:path'
 import { type Browser, chromium } from 'playwright-core'
 
 const SYSTEM = '/usr/bin/chromium'
+const [OWN_FONTS, ALL_FONTS] = ['own-fonts.conf', 'all-fonts.conf']
 
 const ARGS = [
   '--no-sandbox', // test machines run as root, where the sandbox refuses to start
@@ -25,10 +26,17 @@ const ARGS = [
   '--force-color-profile=srgb',
 ]
 
+export interface BrowserOptions {
+  readonly args?: readonly string[]
+  /** Always the packaged binary, with no font but its own: the same picture on every machine. */
+  readonly packaged?: boolean
+}
+
 /** Starts Chromium without a window. Close it with `browser.close()`. */
-export async function launchBrowser(options: { args?: readonly string[] } = {}): Promise<Browser> {
+export async function launchBrowser(options: BrowserOptions = {}): Promise<Browser> {
   const args = [...ARGS, ...(options.args ?? [])]
-  if (existsSync(SYSTEM)) return chromium.launch({ executablePath: SYSTEM, args, headless: true })
+  if (existsSync(SYSTEM) && !options.packaged)
+    return chromium.launch({ executablePath: SYSTEM, args, headless: true })
   const folder = await unpacked()
   const environment = Object.fromEntries(
     Object.entries(process.env).filter(([, value]) => value !== undefined),
@@ -40,7 +48,7 @@ export async function launchBrowser(options: { args?: readonly string[] } = {}):
     env: {
       ...(environment as Record<string, string>),
       LD_LIBRARY_PATH: [join(folder, 'al2023', 'lib'), process.env.LD_LIBRARY_PATH].filter(Boolean).join(':'),
-      FONTCONFIG_PATH: join(folder, 'fonts'),
+      FONTCONFIG_FILE: join(folder, options.packaged ? OWN_FONTS : ALL_FONTS),
     },
   })
 }
@@ -53,7 +61,7 @@ async function unpacked(): Promise<string> {
   const build = dirname(require.resolve('@sparticuz/chromium'))
   const root = resolve(build, '../..')
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
-  const done = join(tmpdir(), `headscope-chromium-${version}`)
+  const done = join(tmpdir(), `headscope-chromium-${version}-2`)
   if (existsSync(join(done, 'chromium'))) return done
   const { inflate } = (await import(join(root, 'build', 'esm', 'lambdafs.js'))) as {
     inflate: (file: string) => Promise<string>
@@ -67,7 +75,9 @@ async function unpacked(): Promise<string> {
   if (before === undefined) delete process.env.TMPDIR
   else process.env.TMPDIR = before
   await Promise.all(parts)
-  writeFileSync(join(partial, 'fonts', 'fonts.conf'), fontsConfig(done))
+  const own = join(done, 'fonts')
+  writeFileSync(join(partial, OWN_FONTS), fontsConfig([own], join(done, 'own-cache')))
+  writeFileSync(join(partial, ALL_FONTS), fontsConfig([own, '/usr/share/fonts'], join(done, 'all-cache')))
   try {
     renameSync(partial, done)
   } catch {
@@ -77,13 +87,12 @@ async function unpacked(): Promise<string> {
 }
 
 /** The package's own file names /tmp/fonts; without any font, Chromium dies at the first text field. */
-function fontsConfig(folder: string): string {
+function fontsConfig(folders: readonly string[], cache: string): string {
   return `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>
-  <dir>${folder}/fonts</dir>
-  <dir>/usr/share/fonts</dir>
-  <cachedir>${folder}/fonts-cache</cachedir>
+${folders.map((folder) => `  <dir>${folder}</dir>`).join('\n')}
+  <cachedir>${cache}</cachedir>
 </fontconfig>
 `
 }
