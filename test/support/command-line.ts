@@ -1,6 +1,10 @@
-/** The real launcher as a child process. In: arguments. Out: exit code and output. */
-import { type ChildProcess, spawn } from 'node:child_process'
+/**
+ * The command line in a process beside the tests: a warm one that runs one command after the other, or the launcher
+ * itself. In: arguments. Out: exit code and output.
+ */
+import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { join } from 'node:path'
+import type { Ask } from './command-child.ts'
 
 export const ROOT = join(import.meta.dirname, '..', '..')
 export const LAUNCHER = join(ROOT, 'core', 'cli', 'headscope.mjs')
@@ -12,9 +16,9 @@ export interface Ended {
 }
 
 export interface CommandLine {
-  /** Runs to the end. */
+  /** Runs to the end, in the warm process. */
   (...args: string[]): Promise<Ended>
-  /** Starts it; `ended` tells the rest. */
+  /** Starts the real launcher; `ended` tells the rest. */
   start(
     args: readonly string[],
     options?: { cwd?: string; node?: string; env?: NodeJS.ProcessEnv },
@@ -49,5 +53,36 @@ export function commandLine(folder: string): CommandLine {
     })
     return { child, ended }
   }
-  return Object.assign((...args: string[]) => start(args).ended, { start })
+  const run = (...args: string[]): Promise<Ended> => {
+    if (pending) return start(args).ended // one at a time; what runs beside it has a process of its own
+    warm ??= startWarm()
+    warm.send({ args, cwd: folder, env: JSON.parse(JSON.stringify(env)), root: ROOT } satisfies Ask)
+    return new Promise((resolve) => (pending = resolve))
+  }
+  return Object.assign(run, { start })
+}
+
+// --- Internal helpers ---
+
+let warm: ChildProcess | null = null
+let pending: ((ended: Ended) => void) | null = null
+
+/** It ends with the worker of the tests, whose channel closes then. */
+function startWarm(): ChildProcess {
+  const child = fork(join(import.meta.dirname, 'command-child.ts'), {
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  const end = (ended: Ended) => {
+    pending?.(ended)
+    pending = null
+  }
+  child.on('message', (ended: Ended) => end(ended))
+  child.once('exit', (code) => {
+    warm = null
+    end({ code, stdout: '', stderr: 'The command ended its process.' })
+  })
+  child.unref()
+  child.channel?.unref()
+  return child
 }
