@@ -1,4 +1,9 @@
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+
+/** Threads and processes that tests start need not compile the same files again. */
+const COMPILED = join(tmpdir(), 'headscope-compiled')
 
 /**
  * Projects: core and shell in node, renderer in jsdom, and what spans folders under test/. Files share a worker's modules,
@@ -27,6 +32,14 @@ export default defineConfig({
 
 function node(name: string, include: string[], { isolate = false } = {}) {
   return {
-    test: { name, include, isolate, environment: 'node', testTimeout: 60_000, hookTimeout: 120_000 },
+    test: {
+      name,
+      include,
+      isolate,
+      environment: 'node',
+      env: { NODE_COMPILE_CACHE: COMPILED },
+      testTimeout: 60_000,
+      hookTimeout: 120_000,
+    },
   }
 }
