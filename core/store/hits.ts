@@ -34,22 +34,27 @@ export interface Hits {
   result(): Pick<EdgeSearch, 'total' | 'heads' | 'examples'>
 }
 
+/** Heads of a layer are fewer. */
+const MOST_HEADS = 1 << 20
+
 /** Keeps the `limit` strongest edges and counts all of them. */
 export function collectHits(limit: number): Hits {
-  const kinds = new Map<string, HeadEntry[]>()
+  const kinds = new Map<string, Map<number, HeadEntry>>()
   let total = 0
   let kept: (Omit<EdgeHit, 'weight'> & { bits: number })[] = []
   let bar = limit === 0 ? Number.POSITIVE_INFINITY : -1
 
   function entries(contentHash: string | null, hook: string): (layer: number, head: number) => HeadEntry {
     const name = `${contentHash} ${hook}`
-    const known = kinds.get(name) ?? []
+    const known = kinds.get(name) ?? new Map<number, HeadEntry>()
     kinds.set(name, known)
     return (layer, head) => {
-      const place = known.findIndex((e) => e.layer === layer && e.head === head)
-      if (place >= 0) return known[place]!
-      const entry = { contentHash, hook, layer, head, count: 0, items: 0, bits: 0, last: null }
-      known.push(entry)
+      const place = layer * MOST_HEADS + head
+      let entry = known.get(place)
+      if (!entry) {
+        entry = { contentHash, hook, layer, head, count: 0, items: 0, bits: 0, last: null }
+        known.set(place, entry)
+      }
       return entry
     }
   }
@@ -84,7 +89,9 @@ export function collectHits(limit: number): Hits {
 
   function result() {
     trim()
-    const heads = [...kinds.values()].flat().filter((entry) => entry.count > 0)
+    const heads = [...kinds.values()].flatMap((known) =>
+      [...known.values()].filter((entry) => entry.count > 0),
+    )
     heads.sort((a, b) => b.count - a.count || a.layer - b.layer || a.head - b.head)
     return {
       total,

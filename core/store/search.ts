@@ -29,6 +29,9 @@ const LARGEST = 0x7bff // the largest finite float16
 /** Below this share of all items each one is looked up; above it the blocks are read in the order of the file. */
 const LOOK_UP_SHARE = 0.25
 
+/** A row is looked up where a head has more edges than this for each wanted row; else all of them are read. */
+const EDGES_PER_ROW_FOUND = 24
+
 /** Bytes of the file that a search maps: what SQLite allows at most. */
 const MAPPED = 0x7fff0000
 
@@ -69,15 +72,9 @@ function visitBlocks(
     if (!place || (query.hook !== undefined && hook !== query.hook)) continue
     const block = unpackEdges(data, edges, width)
     const atQuery = place.flags('query', sequenceOfAxis(hook, 'query')!)
+    const rows = atQuery && placesOfOnes(atQuery)
     const atKey = place.flags('key', keySequenceOf(hook, ['key']))
-    const entries = found.entries(place.contentHash, hook)
-    for (let i = 0; i < block.heads; i++) {
-      const layer = block.directory[3 * i]!
-      const head = block.directory[3 * i + 1]!
-      if (query.layer !== undefined && layer !== query.layer) continue
-      if (query.head !== undefined && head !== query.head) continue
-      visitHead(block, i, atQuery, atKey, least, found, place, entries(layer, head))
-    }
+    visitBlock(block, query, { query: atQuery, rows, key: atKey }, least, found, place, hook)
   }
 }
 
@@ -92,29 +89,57 @@ function* blockRows(db: Database.Database, places: Map<number, Place>): Iterable
   for (const { run, item } of places.values()) yield* one.all(run, item)
 }
 
-/** Every edge of a head, or only the rows of wanted query tokens: edges are ordered by query, so these are found. */
-function visitHead(
+function placesOfOnes(flags: Uint8Array): number[] {
+  const places: number[] = []
+  for (let at = flags.indexOf(1); at !== -1; at = flags.indexOf(1, at + 1)) places.push(at)
+  return places
+}
+
+/** Where a wanted token stands in an item, on each side; null where any token will do. */
+interface Wanted {
+  readonly query: Uint8Array | null
+  readonly rows: readonly number[] | null // the places of the ones of `query`
+  readonly key: Uint8Array | null
+}
+
+/** Edges of a block's heads. They are ordered by query, so that few wanted rows are looked up instead of all read. */
+function visitBlock(
   block: EdgeBlock,
-  i: number,
-  atQuery: Uint8Array | null,
-  atKey: Uint8Array | null,
+  { layer: onlyLayer, head: onlyHead }: EdgeQuery,
+  { query: atQuery, rows, key: atKey }: Wanted,
   least: number,
   found: Hits,
   place: Place,
-  entry: HeadEntry,
+  hook: string,
 ): void {
-  const start = block.directory[3 * i + 2]!
-  const end = endOfHead(block, i)
-  if (atQuery === null) {
-    visitRange(block, start, end, atKey, least, found, place, entry)
-    return
-  }
-  let from = start
-  for (let q = atQuery.indexOf(1); q !== -1 && from < end; q = atQuery.indexOf(1, q + 1)) {
-    from = firstOfRow(block.query, from, end, q)
-    const next = firstOfRow(block.query, from, end, q + 1)
-    visitRange(block, from, next, atKey, least, found, place, entry)
-    from = next
+  const { directory, query, key, weight } = block
+  const entries = found.entries(place.contentHash, hook)
+  let { bar } = found // read once: a getter in the inner loop costs more than all the rest
+  for (let i = 0; i < block.heads; i++) {
+    const layer = directory[3 * i]!
+    const head = directory[3 * i + 1]!
+    if ((onlyLayer !== undefined && layer !== onlyLayer) || (onlyHead !== undefined && head !== onlyHead))
+      continue
+    const end = endOfHead(block, i)
+    let from = directory[3 * i + 2]!
+    const lookUp = rows !== null && rows.length * EDGES_PER_ROW_FOUND < end - from
+    const entry = entries(layer, head)
+    let count = 0
+    let largest = 0
+    for (let range = 0; range < (lookUp ? rows.length : 1); range++) {
+      if (lookUp) from = firstOfRow(query, from, end, rows[range]!)
+      const to = lookUp ? firstOfRow(query, from, end, rows[range]! + 1) : end
+      for (; from < to; from++) {
+        if (atKey !== null && atKey[key[from]!] !== 1) continue
+        if (atQuery !== null && atQuery[query[from]!] !== 1) continue
+        const bits = weight[from]!
+        if (bits < least) continue
+        count++
+        if (bits > largest) largest = bits
+        if (bits > bar) bar = found.keep(place, entry, query[from]!, key[from]!, bits)
+      }
+    }
+    found.count(entry, place, count, largest)
   }
 }
 
@@ -128,29 +153,6 @@ function firstOfRow(query: EdgeBlock['query'], from: number, end: number, q: num
     else high = middle
   }
   return low
-}
-
-function visitRange(
-  { query, key, weight }: EdgeBlock,
-  from: number,
-  end: number,
-  atKey: Uint8Array | null,
-  least: number,
-  found: Hits,
-  place: Place,
-  entry: HeadEntry,
-): void {
-  let { bar } = found // read once: a getter in the inner loop costs more than all the rest
-  let count = 0
-  let largest = 0
-  for (let e = from; e < end; e++) {
-    const bits = weight[e]!
-    if (bits < least || (atKey !== null && atKey[key[e]!] !== 1)) continue
-    count++
-    if (bits > largest) largest = bits
-    if (bits > bar) bar = found.keep(place, entry, query[e]!, key[e]!, bits)
-  }
-  found.count(entry, place, count, largest)
 }
 
 interface HeadsRow {
