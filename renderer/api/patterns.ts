@@ -1,6 +1,6 @@
 /** The last patterns that were fetched, within a memory budget, so that going back to a head costs no request. */
 import { type HeadId, walked } from '../state/selection.ts'
-import { getSelection, subscribeSelection } from '../state/store.ts'
+import { getSelection, showTogetherWith } from '../state/store.ts'
 import { api } from './client.ts'
 import type { Pattern } from './pattern.ts'
 
@@ -49,16 +49,11 @@ async function load(run: number, layer: number, head: number): Promise<Pattern> 
   return pattern
 }
 
-/** Asks for the pattern of a head in the moment it is chosen, before anything is rendered. Called once, at the start. */
+/** Asks for the pattern of a head in the moment it is chosen; the window shows both together. Called once, at the start. */
 export function fetchAsChosen(): void {
-  let last: string | null = null
-  subscribeSelection(() => {
-    const { run, head } = getSelection()
-    if (run === null || head === null) return
-    const key = keyOf(run, head.layer, head.head)
-    if (key === last || kept.has(key)) return
-    last = key
-    void fetchPattern(run, head.layer, head.head).catch(() => undefined) // the view that shows it says what is wrong
+  showTogetherWith(({ run, head }) => {
+    if (run === null || head === null || peekPattern(run, head.layer, head.head)) return null
+    return fetchPattern(run, head.layer, head.head) // the view that shows it says what is wrong
   })
 }
 

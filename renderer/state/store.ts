@@ -31,6 +31,40 @@ export function createStore<T>(initial: T): Store<T> {
 }
 
 const selection = createStore<Selection>(parseSelection(globalThis.location?.hash ?? ''))
+/** What the window shows: the selection, but for the moment in which the pattern of a head that was chosen is on its way. */
+const shown = createStore<Selection>(selection.get())
+
+/** So long the window waits for the pattern of a head, to be drawn once with it instead of once without and once with. */
+const HOLD_MS = 30
+let comingFor: (next: Selection) => Promise<unknown> | null = () => null
+let held: ReturnType<typeof setTimeout> | null = null
+
+/** Names what a window waits for before it shows another head: null where everything is there. */
+export function showTogetherWith(coming: (next: Selection) => Promise<unknown> | null): void {
+  comingFor = coming
+}
+
+function choose(next: Selection): void {
+  const sameShown = sameHead(shown.get().head, next.head)
+  if (!sameHead(selection.get().head, next.head)) markHeadSwitch()
+  selection.set(next)
+  if (held !== null) return
+  const coming = sameShown ? null : comingFor(next)
+  if (coming === null) {
+    shown.set(next)
+    return
+  }
+  const mine = setTimeout(showNow, HOLD_MS)
+  const come = () => held === mine && showNow()
+  held = mine
+  coming.then(come, come)
+}
+
+function showNow(): void {
+  if (held !== null) clearTimeout(held)
+  held = null
+  shown.set(selection.get())
+}
 
 /** Changes within this many ms of the last one share a history entry: a walk over heads is one step back. */
 const COALESCE_MS = 600
@@ -44,20 +78,16 @@ export function getSelection(): Selection {
   return selection.get()
 }
 
-/** Hears every change of the selection, in the moment it is made. */
-export const subscribeSelection = selection.subscribe
-
 /** Changes the selection and the address. `replace` leaves no step for the back button, `push` always leaves one. */
 export function select(patch: Partial<Selection>, options: { replace?: boolean; push?: boolean } = {}): void {
   const before = selection.get()
   const after = { ...before, ...patch }
   if (formatSelection(before) === formatSelection(after)) return
-  if (!sameHead(before.head, after.head)) markHeadSwitch()
   const now = performance.now()
   const quick = now - lastChange < COALESCE_MS
   lastChange = now
   pendingPush ||= options.push ?? (!options.replace && !quick)
-  selection.set(after)
+  choose(after)
   if (pending === null) pending = setTimeout(writeAddress, quick ? WRITE_MS : SOON_MS)
 }
 
@@ -73,14 +103,12 @@ function writeAddress(): void {
 
 globalThis.addEventListener?.('popstate', () => {
   lastChange = 0
-  const next = parseSelection(location.hash)
-  if (!sameHead(selection.get().head, next.head)) markHeadSwitch()
-  selection.set(next)
+  choose(parseSelection(location.hash))
 })
 
 /** The selection, or a part of it; a component renders again only when that part changes. */
 export function useSelection<T>(pick: (selection: Selection) => T): T {
-  return useSyncExternalStore(selection.subscribe, () => pick(selection.get()))
+  return useSyncExternalStore(shown.subscribe, () => pick(shown.get()))
 }
 
 /** What the pointer is over: a token (of the strip), or a cell of a pattern. */
