@@ -30,12 +30,20 @@ export function patternCanvas(
   }
   const { side, pixels } =
     against === null ? paintPattern(pattern, display, pool) : paintDifference(against, pattern, display, pool)
+  const canvas = freeCanvas(side)
+  canvas.getContext('2d')?.putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer), side, side), 0, 0)
+  painted.set(key, { pattern, against, canvas })
+  return canvas
+}
+
+/** The canvas of the head that was left longest ago, since making one costs as much as drawing it; or a new one. */
+function freeCanvas(side: number): HTMLCanvasElement {
+  const oldest = painted.size < KEEP ? undefined : painted.entries().next().value
+  if (oldest) painted.delete(oldest[0])
+  if (oldest && oldest[1].canvas.width === side && !oldest[1].canvas.isConnected) return oldest[1].canvas
   const canvas = document.createElement('canvas')
   canvas.width = side
   canvas.height = side
-  canvas.getContext('2d')?.putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer), side, side), 0, 0)
-  painted.set(key, { pattern, against, canvas })
-  if (painted.size > KEEP) painted.delete(painted.keys().next().value!)
   return canvas
 }
 
