@@ -12,6 +12,7 @@ import { formatScore } from '../../state/rank.ts'
 import { type HeadId, headName } from '../../state/selection.ts'
 import { toggleCell, useSelection } from '../../state/store.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
+import { useGrowing } from '../../ui/use-growing.ts'
 import { ArcDiagram } from './arc-diagram.tsx'
 import { barOption, HeadBars } from './head-bars.tsx'
 import { type Place, placesOf } from './places.ts'
@@ -136,14 +137,7 @@ function Induction({ run, data }: { run: RunDetail; data: Data }) {
               hit = strongest key is a B
             </span>
           </h3>
-          <ol className="place-list">
-            {[...places]
-              .sort((a, b) => b.weight - a.weight)
-              .slice(0, MOST_ROWS)
-              .map((place) => (
-                <PlaceRow key={place.index} place={place} run={run} />
-              ))}
-          </ol>
+          <PlaceList places={places} run={run} />
           {places.length > MOST_ROWS && (
             <p className="muted small-text">
               The strongest {MOST_ROWS} of {places.length}.
@@ -164,6 +158,21 @@ function Induction({ run, data }: { run: RunDetail; data: Data }) {
         </section>
       </div>
     </div>
+  )
+}
+
+/** The strongest places first. */
+function PlaceList({ places, run }: { places: readonly Place[]; run: RunDetail }) {
+  const rows = useGrowing(Math.min(places.length, MOST_ROWS), 50)
+  return (
+    <ol className="place-list">
+      {[...places]
+        .sort((a, b) => b.weight - a.weight)
+        .slice(0, rows)
+        .map((place) => (
+          <PlaceRow key={place.index} place={place} run={run} />
+        ))}
+    </ol>
   )
 }
 

@@ -9,6 +9,7 @@ import { type PathEdge, readSender } from '../../../core/intervene/path-names.ts
 import { signedColor, signedInk } from '../../charts/color.ts'
 import { signedWeight } from '../../state/format.ts'
 import type { Theme } from '../../state/theme.ts'
+import { useGrowing } from '../../ui/use-growing.ts'
 import { useSize } from '../../ui/use-size.ts'
 import { describeEnd, edgeName, joins, nodeOf, receiversOf, type Shape } from './circuit.ts'
 import { type Box, curveOf, type GraphNode, layoutOf, placeLabels } from './layout.ts'
@@ -35,6 +36,7 @@ export function PathGraph(props: Props) {
     const open = [...nodesIn, nodeOf(place)].map((name) => Number(/^L(\d+)/.exec(name)?.[1] ?? -1))
     return layoutOf(shape, room, new Set(open))
   }, [shape, room, nodesIn, place])
+  const nodes = useGrowing(layout.nodes.size, 500)
   const drawn = edges
     .map((edge) => ({ edge, curve: curveOf(layout, edge.from, edge.to), cell: effects.get(edgeName(edge)) }))
     .filter((one) => one.curve !== null)
@@ -76,7 +78,7 @@ export function PathGraph(props: Props) {
             {name}
           </span>
         ))}
-        {[...layout.nodes.values()].map((node) => (
+        {[...layout.nodes.values()].slice(0, nodes).map((node) => (
           <Node key={node.name} {...props} node={node} inCircuit={nodesIn.has(node.name)} />
         ))}
         {drawn.map(({ edge, cell }, i) =>

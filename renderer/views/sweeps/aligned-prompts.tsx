@@ -1,6 +1,7 @@
 /** Clean over corrupt, one column a position; columns where they differ are marked. Linked with the shared hover. */
 import type { TokenView } from '../../../core/checkpoint/types.ts'
 import { setHover, toggleQuery, useHover, useSelection } from '../../state/store.ts'
+import { useGrowing } from '../../ui/use-growing.ts'
 
 interface Props {
   readonly clean: readonly TokenView[]
@@ -14,7 +15,7 @@ export function AlignedPrompts({ clean, corrupt, differing, what }: Props) {
   const over = useHover()
   const locked = useSelection((s) => s.query)
   const marked = new Set(differing)
-  const length = Math.max(clean.length, corrupt.length)
+  const length = useGrowing(Math.max(clean.length, corrupt.length), 256)
   const linked = what !== 'source'
   const column = (i: number) => (
     <>
