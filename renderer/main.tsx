@@ -1,7 +1,7 @@
 /** Starts the app in #root. */
 import { CSPProvider } from '@base-ui/react/csp-provider'
 import { QueryClientProvider } from '@tanstack/react-query'
-import { StrictMode } from 'react'
+import { StrictMode, startTransition } from 'react'
 import { createRoot } from 'react-dom/client'
 import { fetchAsChosen } from './api/patterns.ts'
 import { queryClient } from './api/query-client.ts'
@@ -24,14 +24,18 @@ connectDesktop()
 connectKeys()
 connectDrop()
 connectExamples(openProblem.set)
-createRoot(document.getElementById('root')!).render(
-  <StrictMode>
-    <CSPProvider disableStyleElements>
-      <QueryClientProvider client={queryClient}>
-        <HintProvider delay={350} timeout={600}>
-          <Frame />
-        </HintProvider>
-      </QueryClientProvider>
-    </CSPProvider>
-  </StrictMode>,
+const root = createRoot(document.getElementById('root')!)
+// A transition is drawn in slices, so that the first picture is no long task either.
+startTransition(() =>
+  root.render(
+    <StrictMode>
+      <CSPProvider disableStyleElements>
+        <QueryClientProvider client={queryClient}>
+          <HintProvider delay={350} timeout={600}>
+            <Frame />
+          </HintProvider>
+        </QueryClientProvider>
+      </CSPProvider>
+    </StrictMode>,
+  ),
 )

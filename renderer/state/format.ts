@@ -16,3 +16,8 @@ export function signed(x: number, digits = 3): string {
 export function signedWeight(x: number): string {
   return x === 0 ? '0' : `${x < 0 ? '−' : '+'}${preciseWeight(Math.abs(x))}`
 }
+
+/** A count with commas, `527,872`. By hand: the first `toLocaleString` of a window takes 17 ms. */
+export function grouped(count: number): string {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, ',')
+}

@@ -1,8 +1,10 @@
 /** The basis check (another basis of queries and keys changes no score) and the counts of parameters and memory. */
+
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { AccountingReply, BenchHeadInput, OpenedModel, RunDetail } from '../../../core/api/contract.ts'
 import { api } from '../../api/client.ts'
+import { grouped } from '../../state/format.ts'
 import { Fact } from './effect.tsx'
 
 export function Basis({ run, place }: { run: RunDetail; place: BenchHeadInput }) {
@@ -93,8 +95,8 @@ export function Accounting({ model }: { model: OpenedModel }) {
           {COUNTS.map(([name, label]) => (
             <tr key={name}>
               <th scope="row">{label}</th>
-              <td className="number">{whole(own.counts[name])}</td>
-              <td className="number">{whole(gpt3.counts[name])}</td>
+              <td className="number">{grouped(own.counts[name])}</td>
+              <td className="number">{grouped(gpt3.counts[name])}</td>
             </tr>
           ))}
         </tbody>
@@ -115,7 +117,7 @@ export function Accounting({ model }: { model: OpenedModel }) {
         <tbody>
           {own.memory.map((line, i) => (
             <tr key={line.tokens}>
-              <th scope="row">{whole(line.tokens)}</th>
+              <th scope="row">{grouped(line.tokens)}</th>
               <td className="number">{bytes(line.cacheBytes)}</td>
               <td className="number">{bytes(line.scoreBytes)}</td>
               <td className="number">{bytes(gpt3.memory[i]?.cacheBytes ?? 0)}</td>
@@ -129,10 +131,6 @@ export function Accounting({ model }: { model: OpenedModel }) {
       </p>
     </section>
   )
-}
-
-function whole(count: number): string {
-  return count.toLocaleString('en-US')
 }
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']

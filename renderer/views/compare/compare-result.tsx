@@ -6,7 +6,7 @@ import { barsBody } from '../../charts/bars-figure.ts'
 import type { Figure, Source } from '../../charts/figure.ts'
 import { FigureMenu } from '../../charts/figure-menu.tsx'
 import { checkpointsOf } from '../../charts/figure-source.ts'
-import { preciseWeight } from '../../state/format.ts'
+import { grouped, preciseWeight } from '../../state/format.ts'
 import { type HeadId, headName } from '../../state/selection.ts'
 import { select, useSelection } from '../../state/store.ts'
 import { Empty } from '../../ui/notice.tsx'
@@ -194,7 +194,7 @@ function Summary({ reply }: { reply: CompareReply }) {
       {!vocabulary.same && (
         <details className="warning small-text">
           <summary>
-            {vocabulary.different.toLocaleString('en')} tokens of the two vocabularies differ (
+            {grouped(vocabulary.different)} tokens of the two vocabularies differ (
             {vocabulary.sizes.join(' and ')} tokens). {vocabulary.comparable.join(' ')}
           </summary>
           <ul className="vocabulary-list">

@@ -6,7 +6,7 @@ import { api } from '../../api/client.ts'
 import { headsApi, startWork, useWork } from '../../api/heads.ts'
 import { useLibrary } from '../../api/queries.ts'
 import { queryClient } from '../../api/query-client.ts'
-import { preciseWeight } from '../../state/format.ts'
+import { grouped, preciseWeight } from '../../state/format.ts'
 import { type HeadId, headName } from '../../state/selection.ts'
 import { select, useSelection } from '../../state/store.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
@@ -147,7 +147,7 @@ function Results({ model, asked }: { model: OpenedModel; asked: SearchRequest })
         <h3 className="pane-title">
           {all.data.heads.length} heads{' '}
           <span title={source === 'edges' ? 'read from the indexed edges' : 'read from the stored patterns'}>
-            {total.toLocaleString('en')} edges in {items} prompts
+            {grouped(total)} edges in {items} prompts
           </span>
         </h3>
         <HeadLines
@@ -156,7 +156,7 @@ function Results({ model, asked }: { model: OpenedModel; asked: SearchRequest })
             layer: one.layer,
             head: one.head,
             value: one.count / most,
-            says: one.count.toLocaleString('en'),
+            says: grouped(one.count),
             title: `${one.count} edges in ${one.items} prompts, the strongest ${preciseWeight(one.largest)}`,
           }))}
         />

@@ -1,5 +1,7 @@
 /** Chooses the texts: bundled prose, a paste, or a file. */
+
 import { type ChangeEvent, useRef } from 'react'
+import { grouped } from '../../state/format.ts'
 import { Segmented } from '../../ui/segmented.tsx'
 import { setSource, takeFile, useSource, useTexts } from './source.ts'
 
@@ -54,9 +56,7 @@ export function SourceBar() {
               if (most >= 1) setSource({ most: Math.min(100_000, most) })
             }}
           />
-          <span>
-            {texts.loading ? 'reading…' : `of ${texts.total.toLocaleString('en')}, one text a line`}
-          </span>
+          <span>{texts.loading ? 'reading…' : `of ${grouped(texts.total)}, one text a line`}</span>
         </label>
         <span className="muted small-text corpus-drop">or drop a .txt or .jsonl here</span>
       </div>

@@ -1,6 +1,8 @@
 /** Hits and misses of one head, and how often the model then says B. */
+
 import { useMemo } from 'react'
 import type { OpenedModel, SpansReply, SpansRequest } from '../../../core/api/contract.ts'
+import { grouped } from '../../state/format.ts'
 import { headName } from '../../state/selection.ts'
 import { scoreText } from '../../ui/score-text.ts'
 import { ExampleRow } from './example-row.tsx'
@@ -39,7 +41,7 @@ export function SpanExamples({ model, reply, prompts, head }: Props) {
       {(['hits', 'misses'] as const).map((kind) => (
         <div key={kind}>
           <h4 className="example-title">
-            {rows[kind].length.toLocaleString('en')} {kind} listed{' '}
+            {grouped(rows[kind].length)} {kind} listed{' '}
             <span className="muted" title={reply.definitions.predicted}>
               the model then says B: {scoreText(head.predicted[kind])}
             </span>

@@ -1,7 +1,9 @@
 /** Natural-text induction: every head's rate beside its random-repeat score, examples of the selected head, causal check. */
+
 import { useState } from 'react'
 import type { OpenedModel, SpansReply, SpansRequest } from '../../../core/api/contract.ts'
 import { startWork, useShown } from '../../api/heads.ts'
+import { grouped } from '../../state/format.ts'
 import { type HeadId, headName, sameHead } from '../../state/selection.ts'
 import { useSelection } from '../../state/store.ts'
 import { Empty } from '../../ui/notice.tsx'
@@ -86,7 +88,7 @@ function Found({ model, reply, request }: FoundProps) {
   return (
     <div className="corpus-result">
       <HeadRates request={request} heads={ranked} shown={head} definitions={reply.definitions}>
-        {reply.places.toLocaleString('en')} places in {reply.windows.length} texts
+        {grouped(reply.places)} places in {reply.windows.length} texts
       </HeadRates>
       <div className="corpus-side">
         <SpanExamples model={model} reply={reply} prompts={request.prompts} head={head} />

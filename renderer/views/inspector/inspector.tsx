@@ -1,8 +1,9 @@
 /** Everything about the selected head: its scores with intervals, and what the model says with and without it. */
+import { useDeferredValue } from 'react'
 import type { OpenedModel, ScanReply } from '../../../core/api/contract.ts'
 import { useModel, useRun, useScan } from '../../api/queries.ts'
 import { ScoreBar } from '../../charts/score-bar.tsx'
-import { preciseWeight } from '../../state/format.ts'
+import { grouped, preciseWeight } from '../../state/format.ts'
 import { rankHeads, scoreLabel } from '../../state/rank.ts'
 import { type HeadId, headName } from '../../state/selection.ts'
 import { select, useSelection } from '../../state/store.ts'
@@ -12,19 +13,20 @@ import { Prediction } from './prediction.tsx'
 
 export function Inspector() {
   const head = useSelection((s) => s.head)
-  const model = useModel()
-  const scan = useScan()
-  const run = useRun()
+  // After the views, and between two frames of theirs: a window that opens has enough to draw at once.
+  const model = useDeferredValue(useModel().data)
+  const scan = useDeferredValue(useScan().data)
+  const run = useDeferredValue(useRun().data)
   return (
     <aside className="inspector" aria-label="Inspector">
-      {head && model.data ? (
-        <Head head={head} model={model.data} scan={scan.data ?? null} />
+      {head && model ? (
+        <Head head={head} model={model} scan={scan ?? null} />
       ) : (
         <p className="muted">Choose a head: its scores and its effect appear here.</p>
       )}
-      {run.data && model.data && <Prediction run={run.data} model={model.data} head={head} />}
-      {head && model.data && <HeadNote head={head} model={model.data.path} />}
-      {model.data && <About model={model.data} />}
+      {run && model && <Prediction run={run} model={model} head={head} />}
+      {head && model && <HeadNote head={head} model={model.path} />}
+      {model && <About model={model} />}
     </aside>
   )
 }
@@ -99,7 +101,7 @@ function About({ model }: { model: OpenedModel }) {
       `${spec.n_layers} layers × ${spec.n_heads} heads${spec.n_kv_heads < spec.n_heads ? ` (${spec.n_kv_heads} K/V)` : ''}`,
     ],
     ['width', `d_model ${spec.d_model}, d_head ${spec.d_head}`],
-    ['parameters', model.parameters.toLocaleString('en')],
+    ['parameters', grouped(model.parameters)],
     // A graph made by others does not say these.
     ...(spec.family === 'onnx'
       ? []
