@@ -112,15 +112,13 @@ function paintPooledCodes(
   for (let query = 0; query < size; query++) {
     const last = pattern.layout === 'tri' ? query : size - 1
     const start = rowStart(pattern, query)
-    let at = Math.floor(query / pool) * side
-    for (let key = first, end = pool - 1; key <= last; end += pool, at++) {
-      const stop = Math.min(end, last)
-      let most = best[at]!
-      for (; key <= stop; key++) {
+    const row = Math.floor(query / pool) * side
+    for (let part = 0; part < pool; part++) {
+      const from = part < first ? part + pool * Math.ceil((first - part) / pool) : part
+      for (let key = from, at = row + Math.floor(from / pool); key <= last; key += pool, at++) {
         const code = codes[start + key]! + 1
-        if (code > most) most = code
+        if (code > best[at]!) best[at] = code
       }
-      best[at] = most
     }
   }
   for (let i = 0; i < best.length; i++) if (best[i]! > 0) pixels[i] = table[best[i]! - 1]!

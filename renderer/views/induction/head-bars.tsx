@@ -45,15 +45,16 @@ export function barOption(
   atOnce: number,
 ) {
   const names = data.heads.map(headName)
-  const random = data.heads.map(
-    (h) => scan?.heads.find((s) => s.layer === h.layer && s.head === h.head)?.scores.induction,
-  )
+  const scored = new Map(scan?.heads.map((head) => [headName(head), head.scores.induction]))
+  const random = names.map((name) => scored.get(name))
   const here = data.heads.map((h) => h.prefix_matching)
   const many = names.length > atOnce
   const at = Math.max(0, selected === null ? 0 : names.indexOf(selected))
   const start = Math.max(0, Math.min(names.length - atOnce, at - atOnce / 2))
   const text = { color: c.muted, fontSize: 10.5 }
-  const outlined = (i: number) => (names[i] === selected ? { borderColor: c.selected, borderWidth: 1.5 } : {})
+  // A style of its own costs a bar as much as all the rest of it.
+  const bar = (value: number | null, i: number) =>
+    names[i] === selected ? { value, itemStyle: { borderColor: c.selected, borderWidth: 1.5 } } : value
   return {
     animation: false,
     textStyle: { fontFamily: 'inherit' },
@@ -117,7 +118,7 @@ export function barOption(
         type: 'bar',
         barMaxWidth: 14,
         itemStyle: { color: c.bar },
-        data: random.map((s, i) => ({ value: s?.value ?? null, itemStyle: outlined(i) })),
+        data: random.map((s, i) => bar(s?.value ?? null, i)),
       },
       {
         name: 'this prompt: prefix matching',
@@ -125,7 +126,7 @@ export function barOption(
         barMaxWidth: 14,
         barGap: '10%',
         itemStyle: { color: c.second },
-        data: here.map((s, i) => ({ value: s.value, itemStyle: outlined(i) })),
+        data: here.map((s, i) => bar(s.value, i)),
       },
       {
         type: 'custom',
