@@ -3,6 +3,7 @@ import type { TokenView } from '../../../core/checkpoint/types.ts'
 import { layoutArcs, MOST_ARCS } from '../../charts/arcs.ts'
 import { visibleLabels } from '../../charts/labels.ts'
 import { setHover, toggleCell, toggleQuery, useHover, useSelection } from '../../state/store.ts'
+import { useGrowing } from '../../ui/use-growing.ts'
 import { useSize } from '../../ui/use-size.ts'
 
 interface Props {
@@ -24,7 +25,8 @@ export function ArcDiagram({ tokens, pairs, weights, misses }: Props) {
   const count = tokens.length
   const pitch = Math.min(44, Math.max(0.25, (size.width - 44) / count))
   const height = Math.max(60, size.height - LABELS)
-  const arcs = layoutArcs(pairs, weights, pitch, height)
+  const all = layoutArcs(pairs, weights, pitch, height)
+  const arcs = all.slice(all.length - useGrowing(all.length, 150)) // the strongest first
   const always = [over.query, over.key, query, key].filter((i) => i !== null)
   const labelled = visibleLabels(count, pitch, 0, count * pitch, 14, always)
   return (
