@@ -7,7 +7,7 @@ import type { Progress } from '../checkpoint/types.ts'
 import type { ErrorCode } from '../errors.ts'
 import type * as Heads from './contract-heads.ts'
 import type * as Inside from './contract-inside.ts'
-import type { RunRequest, ScanRequest } from './contract-runs.ts'
+import type { GenerateRequest, RunRequest, ScanRequest } from './contract-runs.ts'
 import type { ExperimentKind, Experiments, SweepNews } from './contract-sweeps.ts'
 
 export type * from './contract-analyses.ts'
@@ -45,6 +45,7 @@ export type AnalysisRequest =
   | { readonly kind: 'relation'; readonly request: Heads.RelationRequest }
   | { readonly kind: 'series'; readonly request: Heads.SeriesRequest }
   | { readonly kind: 'summary'; readonly request: Heads.SummaryRequest }
+  | { readonly kind: 'generate'; readonly request: GenerateRequest }
 export type InsideAnalysis =
   | { readonly kind: 'lens'; readonly request: Inside.LensRequest }
   | { readonly kind: 'dla'; readonly request: Inside.DlaRequest }

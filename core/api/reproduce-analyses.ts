@@ -79,6 +79,16 @@ export function analysisCommand(asked: AnalysisRequest, { members = [] }: Folder
       ]
       return { name: kind, words }
     }
+    case 'generate': {
+      const { model, prompt, chat, ...options } = asked.request
+      const words = [
+        model,
+        ...promptWords(prompt),
+        ...(chat ? ['--chat'] : []),
+        ...Object.entries(options).flatMap(([name, value]) => option(name, value)),
+      ]
+      return { name: 'generate', words }
+    }
     default:
       return insideCommand(asked)
   }
@@ -142,6 +152,24 @@ export function analysisScript(asked: AnalysisRequest, { b = '', members = [] }:
         imports: ['attentionSummary'],
         lines: [
           `const result = await attentionSummary(model, ${encoded(prompt)}, ${literal([fields({ ...options, withoutFirst })])})`,
+        ],
+      }
+    }
+    case 'generate': {
+      const { model: _, prompt, chat, ...options } = asked.request
+      const { text = '', decoder } = prompt
+      const user = code([{ role: 'user', content: text }])
+      const own = decoder?.ids ? code(decoder.ids) : `decoderPrompt(model, ${code(decoder?.text ?? '')})`
+      const given = [
+        fields(options),
+        ...(decoder ? [`decoderIds: ${own}`] : []),
+        'stopAt: model.checkpoint.eosIds',
+      ]
+      return {
+        imports: decoder && !decoder.ids ? ['decoderPrompt'] : [],
+        lines: [
+          `const prompt = ${chat ? `model.tokenizer.renderChat(${user}).ids` : encoded(prompt)}`,
+          `const result = await model.generate(prompt, ${literal(given)})`,
         ],
       }
     }

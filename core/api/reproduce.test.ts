@@ -78,6 +78,11 @@ const REQUESTS: ReproduceRequest[] = [
     },
   },
   { kind: 'weights', request: { model: 'm', fold: false, composition: false } },
+  { kind: 'generate', request: { model: 'm', prompt: { text: "it's" }, max: 4, chat: true } },
+  {
+    kind: 'generate',
+    request: { model: 'm', prompt: { ids: [1, 2], bos: 'no' }, max: 2, temperature: 0.5, seed: 3 },
+  },
   { kind: 'pairs', request: { model: 'm', layer: 1, head: 2, circuit: 'qk', count: 7 } },
   {
     kind: 'summary',

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import {
   ablateBody,
   attributeBody,
+  generateBody,
   model,
   patchBody,
   pathBody,
@@ -40,6 +41,7 @@ export const reproduceBody = z.discriminatedUnion('kind', [
   of('relation', relationBody),
   of('series', seriesBody),
   of('summary', summaryBody),
+  of('generate', generateBody),
   of('pairs', pairsBody),
   of('geometry', geometryBody),
   of('contexts', contextsBody),

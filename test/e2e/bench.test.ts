@@ -1,4 +1,5 @@
 /** One head from first principles and a continuation, in a real browser on the bundled checkpoint. */
+import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type AppPage, addressOf, eventually, openAppPage } from './app-page.ts'
@@ -128,6 +129,17 @@ describe.sequential('a continuation', () => {
     await eventually(() => page.locator('.generate-text .is-new').count()).toBe(3)
     await page.getByText('cached = uncached').waitFor()
     const greedy = await page.locator('.is-new').allTextContents()
+    await page.getByRole('button', { name: 'Export the new tokens' }).click()
+    const [csv] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('menuitem', { name: 'Numbers (CSV)' }).click(),
+    ])
+    expect(
+      readFileSync(await csv.path(), 'utf8')
+        .trim()
+        .split('\n')
+        .slice(-3),
+    ).toEqual([0, 1, 2].map((i) => expect.stringMatching(new RegExp(`^${prompt + i},\\d+,.*,-`))))
     await page.getByRole('textbox', { name: 'tokens' }).fill('3')
     await page.getByRole('button', { name: 'Generate', exact: true }).click()
     await eventually(() => page.getByRole('button', { name: 'Stop' }).count()).toBe(0)

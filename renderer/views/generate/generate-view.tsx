@@ -4,8 +4,11 @@
  */
 import { useMutation } from '@tanstack/react-query'
 import { Fragment, useRef, useState } from 'react'
-import type { OpenedModel, PromptInput, RunDetail } from '../../../core/api/contract.ts'
+import type { GenerateRequest, OpenedModel, PromptInput, RunDetail } from '../../../core/api/contract.ts'
 import { api } from '../../api/client.ts'
+import { barsBody } from '../../charts/bars-figure.ts'
+import type { Figure } from '../../charts/figure.ts'
+import { FigureMenu } from '../../charts/figure-menu.tsx'
 import { preciseWeight } from '../../state/format.ts'
 import { runOn } from '../../state/open.ts'
 import { promptOf, promptWith } from '../../state/prompt-of.ts'
@@ -40,27 +43,27 @@ function Generate({ model, run }: { model: OpenedModel; run: RunDetail }) {
     Number(seed) >= 0
   const asChat = chat === 'yes' && run.text !== null && model.tokenizer?.chats === true
   const more = useMutation({
-    mutationFn: ({ count, from }: { count: number; from: Continued | null }) => {
+    mutationFn: async ({ count, from }: { count: number; from: Continued | null }) => {
       stop.current = new AbortController()
       const prompt: PromptInput = from
         ? promptWith(run, idsOf(from))
         : asChat
           ? { text: run.text! }
           : promptOf(run)
-      return api.generate(
-        {
-          model: model.path,
-          prompt,
-          max: count,
-          ...(asChat && !from ? { chat: true } : {}),
+      const request: GenerateRequest = {
+        model: model.path,
+        prompt,
+        max: count,
+        ...(asChat && !from ? { chat: true } : {}),
+        ...(Number(temperature) > 0 && {
           temperature: Number(temperature),
           // A draw that goes on must not repeat the numbers of the draw before it.
           seed: Number(seed) + (from?.tokens.length ?? 0),
-        },
-        stop.current.signal,
-      )
+        }),
+      }
+      return continued(from, await api.generate(request, stop.current.signal), request)
     },
-    onSuccess: (reply, { from }) => setText(continued(from, reply)),
+    onSuccess: setText,
   })
   const use = useMutation({
     mutationFn: (count: number) =>
@@ -211,11 +214,37 @@ function NewTokens(props: {
 }) {
   const { text, first, busy, onUse } = props
   const error = cacheError(text.tokens)
+  const figure = (): Figure => ({
+    title: `the ${text.tokens.length} tokens that continue the prompt`,
+    note: 'Probability of each new token under the model at temperature 1: decoded with the key/value cache, and from one run of the whole text without it.',
+    facts: error === null ? [] : [`largest |Δ log p| between the two: ${error.toExponential(1)} nats`],
+    body: () =>
+      barsBody(
+        ['p cached', 'p uncached'],
+        text.tokens.map(({ token, logProb, uncached }, i) => ({
+          name: `${first + i} ${token.text}`,
+          values: [{ value: Math.exp(logProb) }, { value: uncached === null ? null : Math.exp(uncached) }],
+        })),
+        1,
+      ),
+    table: () => ({
+      columns: ['position', 'id', 'token', 'log_p_cached', 'log_p_uncached'],
+      rows: text.tokens.map(({ token, logProb, uncached }, i) => [
+        first + i,
+        token.id,
+        token.text,
+        logProb,
+        uncached,
+      ]),
+    }),
+    reproduce: text.request && { kind: 'generate', request: text.request },
+  })
   return (
     <>
       <h3 className="pane-title">
         {text.tokens.length} new {text.tokens.length === 1 ? 'token' : 'tokens'}
         <span>cache {(text.cacheBytes / 1024).toFixed(0)} KiB</span>
+        <FigureMenu figure={figure} name="the new tokens" />
       </h3>
       {error !== null && (
         <p
