@@ -20,7 +20,7 @@ export function useModel() {
     queryKey: ['model', path],
     queryFn: () => api.openModel(path!),
     enabled: path !== null,
-    refetchInterval: (query) => (query.state.data && query.state.data.contentHash === null ? 2000 : false),
+    refetchInterval: (query) => (query.state.data && query.state.data.contentHash === null ? 500 : false),
   })
 }
 
