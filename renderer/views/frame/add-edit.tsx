@@ -7,9 +7,10 @@ import type { Edit } from '../../../core/run/types.ts'
 import { useRun } from '../../api/queries.ts'
 import { addEdit } from '../../state/edit-history.ts'
 import { getSelection } from '../../state/store.ts'
+import { Segmented } from '../../ui/segmented.tsx'
 import { Choice } from '../../ui/select.tsx'
 import { besideSource } from './beside-source.ts'
-import { SOURCE_FIELDS, SOURCES, type SourceKind, valuesIn } from './edit-source.ts'
+import { isMean, MEAN_OVER, SOURCE_FIELDS, SOURCES, type SourceKind, valuesIn } from './edit-source.ts'
 
 const OPS = [
   { value: 'zero', label: 'zero' },
@@ -144,6 +145,14 @@ function EditForm({ model, onDone }: { model: OpenedModel; onDone(): void }) {
             )}
           </label>
         ))}
+      {takesValues && isMean(source) && (
+        <Segmented
+          label="The mean is over"
+          value={fields.over === 'pos' ? 'pos' : 'all'}
+          options={MEAN_OVER}
+          onChange={(over) => setFields({ ...fields, over })}
+        />
+      )}
       <div className="path-line">
         <span className="problem small-text">{problem ?? adding.error?.message ?? ''}</span>
         <span className="spacer" />

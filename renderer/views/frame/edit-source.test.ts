@@ -18,6 +18,12 @@ test('a steering vector, a run, a prompt and a mean as the source of an edit', (
   expect(of('set', 'texts', '', { texts: 'a cat\n\n[5, 9]\n' }).part).toEqual({
     from: { mean: [{ text: 'a cat' }, { ids: [5, 9] }] },
   })
+  expect(of('set', 'mean', '', { mean: 'x.txt', over: 'pos' }).part).toEqual({
+    from: { mean: 'x.txt', over: 'pos' },
+  })
+  expect(of('set', 'texts', '', { texts: '[5]', over: 'pos' }).part).toEqual({
+    from: { mean: [{ ids: [5] }], over: 'pos' },
+  })
   expect(of('set', 'texts', '', { texts: '[5, 900]' }).problem).toMatch(/out of range/)
   expect(of('set', 'texts', '', { texts: ' ' }).problem).toBe('Fill in: texts.')
   expect(of('set', 'ids', '', { ids: '5, 900' }).problem).toMatch(/out of range/)

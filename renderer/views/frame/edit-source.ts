@@ -26,6 +26,16 @@ export const SOURCE_FIELDS: Readonly<Record<SourceKind, readonly (readonly [stri
   texts: [['texts', 'one a line; ids as [0, 5, 9]']],
 }
 
+/** What a mean is taken over: every position of every text, or each position by itself (texts of one length). */
+export const MEAN_OVER = [
+  { value: 'all', label: 'all positions' },
+  { value: 'pos', label: 'each position' },
+] as const
+
+export function isMean(kind: SourceKind): boolean {
+  return kind === 'mean' || kind === 'texts'
+}
+
 /** `by` is the number: the value itself, or what a vector that is added is multiplied with. */
 export function valuesIn(
   op: Edit['op'],
@@ -48,6 +58,7 @@ export function valuesIn(
   const [missing] = SOURCE_FIELDS[kind].filter(([name]) => (fields[name] ?? '').trim() === '')
   if (missing) return bad(`Fill in: ${missing[0]}.`)
   const text = (name: string) => fields[name]!.trim()
+  const over = fields.over === 'pos' ? { over: 'pos' as const } : {}
   switch (kind) {
     case 'file':
       return { part: { from: { file: text('file'), tensor: text('tensor') }, ...times }, problem: null }
@@ -69,9 +80,9 @@ export function valuesIn(
         return { ids, ...(problem ? { problem } : {}) }
       })
       const wrong = mean.find((one) => one.problem)?.problem
-      return wrong ? bad(wrong) : { part: { from: { mean }, ...times }, problem: null }
+      return wrong ? bad(wrong) : { part: { from: { mean, ...over }, ...times }, problem: null }
     }
     default:
-      return { part: { from: { mean: text('mean') }, ...times }, problem: null }
+      return { part: { from: { mean: text('mean'), ...over }, ...times }, problem: null }
   }
 }
