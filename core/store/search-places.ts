@@ -29,9 +29,10 @@ const NONE = new Uint8Array(0)
 
 /** The items to look at, by `placeKey`. */
 export function placesOf(db: Database.Database, query: EdgeQuery): Map<number, Place> {
-  const atQuery = flagsOf(db, query.query)
+  const prompts = promptsOf(db)
+  const atQuery = flagsOf(db, query.query, prompts)
   const same = JSON.stringify(query.key) === JSON.stringify(query.query)
-  const sides = { query: atQuery, key: same ? atQuery : flagsOf(db, query.key) }
+  const sides = { query: atQuery, key: same ? atQuery : flagsOf(db, query.key, prompts) }
   const wanted = Object.values(sides).filter((side) => side !== null)
   // The rarer token says which prompts can hold both; without one, all can.
   const rarest = wanted.sort((a, b) => a.size - b.size)[0]
@@ -78,14 +79,31 @@ export function placeKey(run: number, item: number): number {
 
 // --- Internal helpers ---
 
-function flagsOf(db: Database.Database, ids: readonly number[] | undefined): Flags {
+type Prompts = () => readonly (readonly [prompt: number, tokens: Int32Array])[]
+
+/** The ids of every prompt, read when they are first asked for. */
+function promptsOf(db: Database.Database): Prompts {
+  let all: ReturnType<Prompts> | null = null
+  return () => {
+    const rows = () => db.prepare<[], [prompt: number, ids: Uint8Array]>('SELECT id, ids FROM prompt').raw()
+    all ??= rows()
+      .all()
+      .map(([prompt, blob]) => {
+        const data = aligned(blob, 4)
+        return [prompt, new Int32Array(data.buffer, data.byteOffset, data.byteLength / 4)] as const
+      })
+    return all
+  }
+}
+
+function flagsOf(db: Database.Database, ids: readonly number[] | undefined, prompts: Prompts): Flags {
   if (ids === undefined) return null
   const list = JSON.stringify(ids)
   const isCommon = db
     .prepare('SELECT 1 FROM token WHERE id IN (SELECT value FROM json_each(?)) LIMIT 1 OFFSET ?')
     .pluck()
     .get(list, COMMON)
-  return isCommon === undefined ? flagsByIndex(db, list) : flagsByReading(db, new Set(ids))
+  return isCommon === undefined ? flagsByIndex(db, list) : flagsByReading(prompts(), new Set(ids))
 }
 
 function flagsByIndex(db: Database.Database, list: string): Map<number, Uint8Array> {
@@ -103,13 +121,10 @@ function flagsByIndex(db: Database.Database, list: string): Map<number, Uint8Arr
   return found
 }
 
-function flagsByReading(db: Database.Database, wanted: ReadonlySet<number>): Map<number, Uint8Array> {
+function flagsByReading(prompts: ReturnType<Prompts>, wanted: ReadonlySet<number>): Map<number, Uint8Array> {
   const only = wanted.size === 1 ? [...wanted][0]! : null // asking a set costs five times as much
   const found = new Map<number, Uint8Array>()
-  const prompts = db.prepare<[], [prompt: number, ids: Uint8Array]>('SELECT id, ids FROM prompt').raw()
-  for (const [prompt, blob] of prompts.all()) {
-    const data = aligned(blob, 4)
-    const tokens = new Int32Array(data.buffer, data.byteOffset, data.byteLength / 4)
+  for (const [prompt, tokens] of prompts) {
     let flags: Uint8Array | undefined
     for (let pos = 0; pos < tokens.length; pos++) {
       if (only === null ? !wanted.has(tokens[pos]!) : tokens[pos] !== only) continue
