@@ -6,7 +6,16 @@ import { headName } from '../graph/hook-names.ts'
 import type { AnalysisRequest } from './contract.ts'
 import { type CommandForm, type Folders, literal, type ScriptForm } from './reproduce-forms.ts'
 import { insideCommand, insideScript } from './reproduce-inside.ts'
-import { code, encoded, fields, option, promptsWords, promptWords, quoted } from './reproduce-words.ts'
+import {
+  code,
+  decoderCode,
+  encoded,
+  fields,
+  option,
+  promptsWords,
+  promptWords,
+  quoted,
+} from './reproduce-words.ts'
 
 export function analysisCommand(asked: AnalysisRequest, { members = [] }: Folders): CommandForm | null {
   switch (asked.kind) {
@@ -159,10 +168,9 @@ export function analysisScript(asked: AnalysisRequest, { b = '', members = [] }:
       const { model: _, prompt, chat, ...options } = asked.request
       const { text = '', decoder } = prompt
       const user = code([{ role: 'user', content: text }])
-      const own = decoder?.ids ? code(decoder.ids) : `decoderPrompt(model, ${code(decoder?.text ?? '')})`
       const given = [
         fields(options),
-        ...(decoder ? [`decoderIds: ${own}`] : []),
+        ...(decoder ? [`decoderIds: ${decoderCode(decoder)}`] : []),
         'stopAt: model.checkpoint.eosIds',
       ]
       return {

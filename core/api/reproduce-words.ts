@@ -47,6 +47,11 @@ export function encoded({ text, ids, bos }: PromptInput): string {
   return `model.encode(${code(text ?? '')}${bos ? `, { bos: ${code(bos)} }` : ''})`
 }
 
+/** An expression that gives the ids a decoder begins with; a script that has it imports `decoderPrompt` unless ids are given. */
+export function decoderCode(decoder: PromptInput['decoder']): string {
+  return decoder?.ids ? code(decoder.ids) : `decoderPrompt(model, ${code(decoder?.text ?? '')})`
+}
+
 /** The fields of an object literal. */
 export function fields(options: object): string {
   return Object.entries(options)

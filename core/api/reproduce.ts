@@ -16,7 +16,7 @@ import type {
 } from './contract.ts'
 import { analysisCommand, analysisScript } from './reproduce-analyses.ts'
 import type { Folders, ScriptForm } from './reproduce-forms.ts'
-import { code, encoded, fields, option, promptWords, quoted } from './reproduce-words.ts'
+import { code, decoderCode, encoded, fields, option, promptWords, quoted } from './reproduce-words.ts'
 
 /** Both forms. `folders`: what a script opens, where the request has bundled names. */
 export function reproduce(asked: ReproduceRequest, folders: Folders): Reproduced {
@@ -210,8 +210,7 @@ function differentSource(clean: PromptInput, corrupt: PromptInput): boolean {
 function oneStack(prompts: Readonly<Record<string, PromptInput>>) {
   const all = Object.values(prompts)
   const reads = all.some(({ decoder }) => decoder)
-  const own = ({ decoder }: PromptInput) =>
-    decoder?.ids ? code(decoder.ids) : `decoderPrompt(model, ${code(decoder?.text ?? '')})`
+  const own = ({ decoder }: PromptInput) => decoderCode(decoder)
   const ids = reads ? own : encoded
   const lines = Object.entries(prompts).map(([name, prompt]) => `const ${name} = ${ids(prompt)}`)
   return {

@@ -30,9 +30,9 @@ export function createStore<T>(initial: T): Store<T> {
   }
 }
 
-const selection = createStore<Selection>(parseSelection(globalThis.location?.hash ?? ''))
+let selection = parseSelection(globalThis.location?.hash ?? '')
 /** What the window shows: the selection, but for the moment in which the pattern of a head that was chosen is on its way. */
-const shown = createStore<Selection>(selection.get())
+const shown = createStore<Selection>(selection)
 
 /** So long the window waits for the pattern of a head, to be drawn once with it instead of once without and once with. */
 const HOLD_MS = 30
@@ -46,8 +46,8 @@ export function showTogetherWith(coming: (next: Selection) => Promise<unknown> |
 
 function choose(next: Selection): void {
   const sameShown = sameHead(shown.get().head, next.head)
-  if (!sameHead(selection.get().head, next.head)) markHeadSwitch()
-  selection.set(next)
+  if (!sameHead(selection.head, next.head)) markHeadSwitch()
+  selection = next
   if (held !== null) return
   const coming = sameShown ? null : comingFor(next)
   if (coming === null) {
@@ -63,7 +63,7 @@ function choose(next: Selection): void {
 function showNow(): void {
   if (held !== null) clearTimeout(held)
   held = null
-  shown.set(selection.get())
+  shown.set(selection)
 }
 
 /** Changes within this many ms of the last one share a history entry: a walk over heads is one step back. */
@@ -75,12 +75,12 @@ let pending: ReturnType<typeof setTimeout> | null = null
 let pendingPush = false
 
 export function getSelection(): Selection {
-  return selection.get()
+  return selection
 }
 
 /** Changes the selection and the address. `replace` leaves no step for the back button, `push` always leaves one. */
 export function select(patch: Partial<Selection>, options: { replace?: boolean; push?: boolean } = {}): void {
-  const before = selection.get()
+  const before = selection
   const after = { ...before, ...patch }
   if (formatSelection(before) === formatSelection(after)) return
   const now = performance.now()
@@ -93,7 +93,7 @@ export function select(patch: Partial<Selection>, options: { replace?: boolean; 
 
 function writeAddress(): void {
   pending = null
-  const address = `#${formatSelection(selection.get())}`
+  const address = `#${formatSelection(selection)}`
   const push = pendingPush
   pendingPush = false
   if (address === location.hash) return

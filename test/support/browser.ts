@@ -10,6 +10,8 @@ import { dirname, join, resolve } from 'node:path'
 import { type Browser, chromium } from 'playwright-core'
 
 const SYSTEM = '/usr/bin/chromium'
+/** Of what is written beside the binary: a folder of another layout is not taken for this one. */
+const LAYOUT = 2
 const [OWN_FONTS, ALL_FONTS] = ['own-fonts.conf', 'all-fonts.conf']
 
 const ARGS = [
@@ -61,7 +63,7 @@ async function unpacked(): Promise<string> {
   const build = dirname(require.resolve('@sparticuz/chromium'))
   const root = resolve(build, '../..')
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
-  const done = join(tmpdir(), `headscope-chromium-${version}-2`)
+  const done = join(tmpdir(), `headscope-chromium-${version}-${LAYOUT}`)
   if (existsSync(join(done, 'chromium'))) return done
   const { inflate } = (await import(join(root, 'build', 'esm', 'lambdafs.js'))) as {
     inflate: (file: string) => Promise<string>

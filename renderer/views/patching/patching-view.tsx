@@ -10,7 +10,7 @@ import { useJobOn } from '../../api/jobs.ts'
 import { setTool, useTool } from '../../state/store.ts'
 import { Segmented } from '../../ui/segmented.tsx'
 import { Choice } from '../../ui/select.tsx'
-import { WithRun } from '../frame/with-run.tsx'
+import { WithCleanRun } from '../frame/with-clean-run.tsx'
 import { MetricFields } from '../sweeps/metric-fields.tsx'
 import { failureOf, PairFields } from '../sweeps/pair-fields.tsx'
 import { usePair } from '../sweeps/use-pair.ts'
@@ -45,14 +45,7 @@ const ESTIMATED = {
 const VERIFY = 40
 
 export function PatchingView() {
-  return (
-    <WithRun
-      title="No clean prompt yet"
-      hint="Run a prompt above: it is the clean one. Then write a corrupt one that differs in what matters."
-    >
-      {(model, run) => <Workspace model={model} run={run} />}
-    </WithRun>
-  )
+  return <WithCleanRun>{(model, run) => <Workspace model={model} run={run} />}</WithCleanRun>
 }
 
 function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {

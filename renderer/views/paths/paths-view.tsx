@@ -18,7 +18,7 @@ import { parseHead } from '../../state/selection.ts'
 import { getSelection, select, useSelection, useTool } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
 import { Segmented } from '../../ui/segmented.tsx'
-import { WithRun } from '../frame/with-run.tsx'
+import { WithCleanRun } from '../frame/with-clean-run.tsx'
 import { SignedLegend } from '../pattern/legend.tsx'
 import { ContinueSweep } from '../sweeps/continue-sweep.tsx'
 import { MetricFields } from '../sweeps/metric-fields.tsx'
@@ -46,14 +46,7 @@ import { useEffects } from './use-effects.ts'
 type Mlps = NonNullable<PathRequest['mlps']>
 
 export function PathsView() {
-  return (
-    <WithRun
-      title="No clean prompt yet"
-      hint="Run a prompt above: it is the clean one. Then write a corrupt one that differs in what matters."
-    >
-      {(model, run) => <Workspace model={model} run={run} />}
-    </WithRun>
-  )
+  return <WithCleanRun>{(model, run) => <Workspace model={model} run={run} />}</WithCleanRun>
 }
 
 function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
