@@ -85,13 +85,12 @@ type Prompts = () => readonly (readonly [prompt: number, tokens: Int32Array])[]
 function promptsOf(db: Database.Database): Prompts {
   let all: ReturnType<Prompts> | null = null
   return () => {
-    const rows = () => db.prepare<[], [prompt: number, ids: Uint8Array]>('SELECT id, ids FROM prompt').raw()
-    all ??= rows()
-      .all()
-      .map(([prompt, blob]) => {
-        const data = aligned(blob, 4)
-        return [prompt, new Int32Array(data.buffer, data.byteOffset, data.byteLength / 4)] as const
-      })
+    if (all) return all
+    const rows = db.prepare<[], [prompt: number, ids: Uint8Array]>('SELECT id, ids FROM prompt').raw().all()
+    all = rows.map(([prompt, blob]) => {
+      const data = aligned(blob, 4)
+      return [prompt, new Int32Array(data.buffer, data.byteOffset, data.byteLength / 4)]
+    })
     return all
   }
 }

@@ -72,9 +72,8 @@ function visitBlocks(
     if (!place || (query.hook !== undefined && hook !== query.hook)) continue
     const block = unpackEdges(data, edges, width)
     const atQuery = place.flags('query', sequenceOfAxis(hook, 'query')!)
-    const rows = atQuery && placesOfOnes(atQuery)
     const atKey = place.flags('key', keySequenceOf(hook, ['key']))
-    visitBlock(block, query, { query: atQuery, rows, key: atKey }, least, found, place, hook)
+    visitBlock(block, query, { query: atQuery, key: atKey }, least, found, place, hook)
   }
 }
 
@@ -98,7 +97,6 @@ function placesOfOnes(flags: Uint8Array): number[] {
 /** Where a wanted token stands in an item, on each side; null where any token will do. */
 interface Wanted {
   readonly query: Uint8Array | null
-  readonly rows: readonly number[] | null // the places of the ones of `query`
   readonly key: Uint8Array | null
 }
 
@@ -106,13 +104,14 @@ interface Wanted {
 function visitBlock(
   block: EdgeBlock,
   { layer: onlyLayer, head: onlyHead }: EdgeQuery,
-  { query: atQuery, rows, key: atKey }: Wanted,
+  { query: atQuery, key: atKey }: Wanted,
   least: number,
   found: Hits,
   place: Place,
   hook: string,
 ): void {
   const { directory, query, key, weight } = block
+  const rows = atQuery && placesOfOnes(atQuery)
   const entries = found.entries(place.contentHash, hook)
   let { bar } = found // read once: a getter in the inner loop costs more than all the rest
   for (let i = 0; i < block.heads; i++) {

@@ -113,13 +113,11 @@ function paintPooledCodes(
     const last = pattern.layout === 'tri' ? query : size - 1
     const start = rowStart(pattern, query)
     const row = Math.floor(query / pool) * side
-    for (let part = 0; part < pool; part++) {
-      const from = part < first ? part + pool * Math.ceil((first - part) / pool) : part
+    for (let from = first; from < first + pool; from++)
       for (let key = from, at = row + Math.floor(from / pool); key <= last; key += pool, at++) {
         const code = codes[start + key]! + 1
         if (code > best[at]!) best[at] = code
       }
-    }
   }
   for (let i = 0; i < best.length; i++) if (best[i]! > 0) pixels[i] = table[best[i]! - 1]!
 }
