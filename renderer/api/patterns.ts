@@ -1,8 +1,10 @@
 /** The last patterns that were fetched, within a memory budget, so that going back to a head costs no request. */
-import { type HeadId, walked } from '../state/selection.ts'
-import { getSelection, showTogetherWith } from '../state/store.ts'
+import type { RunDetail } from '../../core/api/contract.ts'
+import { type HeadId, nextAlong } from '../state/selection.ts'
+import { showTogetherWith } from '../state/store.ts'
 import { api } from './client.ts'
 import type { Pattern } from './pattern.ts'
+import { queryClient } from './query-client.ts'
 
 const BUDGET = 64 * 2 ** 20 // bytes
 const kept = new Map<string, Pattern>() // oldest first
@@ -51,30 +53,26 @@ async function load(run: number, layer: number, head: number): Promise<Pattern> 
 
 /** Asks for the pattern of a head in the moment it is chosen; the window shows both together. Called once, at the start. */
 export function fetchAsChosen(): void {
+  let before: HeadId | null = null
   showTogetherWith(({ run, head }) => {
-    if (run === null || head === null || peekPattern(run, head.layer, head.head)) return null
+    if (run === null || head === null) return null
+    if (before) fetchNext(run, before, head)
+    before = head
+    if (peekPattern(run, head.layer, head.head)) return null
     return fetchPattern(run, head.layer, head.head) // the view that shows it says what is wrong
   })
 }
 
-const QUIET_MS = 150 // a walk goes on: do not compete with it
-let resting: ReturnType<typeof setTimeout> | null = null
+const QUIET_MS = 80 // after the picture, not before it
+let resting: ReturnType<typeof setTimeout> | undefined
 
-/**
- * Once the eye rests on a head, fetches the heads around it, so that the next arrow key finds its pattern here: one
- * after the other and only while it rests, so that the head that is chosen next waits for one of them at most.
- */
-export function prefetchAround(run: number, head: HeadId, spec: { n_layers: number; n_heads: number }): void {
-  if (resting !== null) clearTimeout(resting)
-  const rests = () => {
-    const now = getSelection()
-    return now.run === run && now.head?.layer === head.layer && now.head.head === head.head
-  }
-  resting = setTimeout(async () => {
-    for (const key of ['ArrowRight', 'ArrowLeft', 'ArrowUp', 'ArrowDown']) {
-      const next = walked(key, head, spec)
-      if (!rests()) return
-      if (next) await fetchPattern(run, next.layer, next.head).catch(() => undefined) // asked for again when it is shown
-    }
+/** A step to a head beside is often followed by another: fetches the head it leads to, once the eye rests on this one. */
+function fetchNext(run: number, before: HeadId, head: HeadId): void {
+  clearTimeout(resting)
+  const spec = queryClient.getQueryData<RunDetail>(['run', run])?.spec
+  const next = spec && nextAlong(before, head, spec)
+  if (!next) return
+  resting = setTimeout(() => {
+    fetchPattern(run, next.layer, next.head).catch(() => undefined) // asked for again when it is shown
   }, QUIET_MS)
 }

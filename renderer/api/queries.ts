@@ -1,13 +1,11 @@
 /** What the views read, as hooks. Runs never change, so their parts are kept as long as somebody looks. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import type { RunDetail } from '../../core/api/contract.ts'
 import { actingEdits } from '../state/edits.ts'
 import type { HeadId } from '../state/selection.ts'
 import { useSelection } from '../state/store.ts'
 import { api } from './client.ts'
 import { editedRun } from './edited-run.ts'
-import { fetchPattern, peekPattern, prefetchAround } from './patterns.ts'
-import { queryClient } from './query-client.ts'
+import { fetchPattern, peekPattern } from './patterns.ts'
 
 export const useAbout = () => useQuery({ queryKey: ['about'], queryFn: api.about })
 
@@ -59,12 +57,11 @@ export function usePattern(run: number | null, head: HeadId | null) {
   const known = run !== null && head !== null ? peekPattern(run, head.layer, head.head) : undefined
   return useQuery({
     queryKey: ['pattern', run, head?.layer, head?.head],
-    queryFn: async () => {
-      const pattern = await fetchPattern(run!, head!.layer, head!.head)
-      const spec = queryClient.getQueryData<RunDetail>(['run', run])?.spec
-      if (spec) prefetchAround(run!, head!, spec)
-      return { run: run!, ...head!, pattern }
-    },
+    queryFn: async () => ({
+      run: run!,
+      ...head!,
+      pattern: await fetchPattern(run!, head!.layer, head!.head),
+    }),
     enabled: run !== null && head !== null,
     ...(known ? { initialData: { run: run!, ...head!, pattern: known } } : {}),
     placeholderData: keepPreviousData,

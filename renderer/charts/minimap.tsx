@@ -1,10 +1,11 @@
 /** The whole of a zoomed pattern, small, with the window on it: drag or click to move, the button shows all again. */
-import { type PointerEvent, useCallback } from 'react'
+import type { PointerEvent } from 'react'
 import type { View } from './labels.ts'
+import { type Drawing, PatternCanvas } from './pattern-canvas.tsx'
 
 interface Props {
-  /** A canvas of its own, with the whole picture. */
-  readonly canvas: HTMLCanvasElement
+  /** The whole picture. */
+  readonly drawing: Drawing
   readonly count: number
   readonly view: View
   readonly top: number
@@ -14,9 +15,8 @@ interface Props {
   readonly onFit: () => void
 }
 
-export function Minimap({ canvas, count, view, top, right, size, onMove, onFit }: Props) {
+export function Minimap({ drawing, count, view, top, right, size, onMove, onFit }: Props) {
   const seen = count / view.zoom
-  const mount = useCallback((host: HTMLDivElement | null) => host?.replaceChildren(canvas), [canvas])
   const move = (event: PointerEvent) => {
     if (event.buttons !== 1) return
     const box = event.currentTarget.getBoundingClientRect()
@@ -36,7 +36,9 @@ export function Minimap({ canvas, count, view, top, right, size, onMove, onFit }
         }}
         onPointerMove={move}
       >
-        <div ref={mount} />
+        <div>
+          <PatternCanvas {...drawing} />
+        </div>
         <i
           style={{
             left: view.x * scale,

@@ -1,4 +1,4 @@
-/** The picture of one pattern on a canvas of its own; the canvases of the last few heads are kept. */
+/** The picture of one pattern on a canvas; the pictures of the last few heads are kept. */
 import { useCallback } from 'react'
 import type { Pattern } from '../api/pattern.ts'
 import { markPatternDrawn } from '../state/timing.ts'
@@ -9,67 +9,53 @@ const KEEP = 12
 interface Painted {
   readonly pattern: Pattern
   readonly against: Pattern | null
-  readonly canvas: HTMLCanvasElement
+  readonly image: ImageData
 }
 const painted = new Map<string, Painted>() // oldest first
 
-/** A canvas with the pattern drawn, or what it has more or less than `against`; from the kept ones where possible. */
-export function patternCanvas(
-  name: string,
-  pattern: Pattern,
-  display: Display,
-  pool: number,
-  against: Pattern | null = null,
-): HTMLCanvasElement {
+/** What a canvas shows: a pattern, or what it has more or less than `against`. */
+export interface Drawing {
+  readonly name: string
+  readonly pattern: Pattern
+  readonly against: Pattern | null
+  readonly display: Display
+  /** Cells a side that share a pixel, which has the largest of them. */
+  readonly pool: number
+}
+
+/** The pixels of a drawing; from the kept ones where possible. */
+function imageOf({ name, pattern, against, display, pool }: Drawing): ImageData {
   const key = `${name}|${display.theme}|${display.log}|${display.bos}|${pool}|${against !== null}`
   const found = painted.get(key)
   painted.delete(key)
   if (found?.pattern === pattern && found.against === against) {
     painted.set(key, found)
-    return found.canvas
+    return found.image
   }
   const { side, pixels } =
     against === null ? paintPattern(pattern, display, pool) : paintDifference(against, pattern, display, pool)
-  const canvas = freeCanvas(side)
-  canvas.getContext('2d')?.putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer), side, side), 0, 0)
-  painted.set(key, { pattern, against, canvas })
-  return canvas
+  const image = new ImageData(new Uint8ClampedArray(pixels.buffer), side, side)
+  const oldest = painted.size < KEEP ? undefined : painted.keys().next().value
+  if (oldest !== undefined) painted.delete(oldest)
+  painted.set(key, { pattern, against, image })
+  return image
 }
 
-/** The canvas of the head that was left longest ago, since making one costs as much as drawing it; or a new one. */
-function freeCanvas(side: number): HTMLCanvasElement {
-  const oldest = painted.size < KEEP ? undefined : painted.entries().next().value
-  if (oldest) painted.delete(oldest[0])
-  if (oldest && oldest[1].canvas.width === side && !oldest[1].canvas.isConnected) return oldest[1].canvas
-  const canvas = document.createElement('canvas')
-  canvas.width = side
-  canvas.height = side
-  return canvas
-}
-
-interface Props {
-  readonly name: string
-  readonly pattern: Pattern
-  readonly against: Pattern | null
-  readonly display: Display
-  readonly pool: number
-  readonly left: number
-  readonly top: number
-  /** CSS pixels a cell. */
-  readonly cell: number
-}
-
-/** Puts the kept canvas into place: a head switch is one paint and one node. */
-export function PatternCanvas({ name, pattern, against, display, pool, left, top, cell }: Props) {
+/** One canvas that stays and gets new pixels: a switch of heads changes no element, so the browser lays out nothing. */
+export function PatternCanvas({ name, pattern, against, display, pool }: Drawing) {
   const { theme, log, bos } = display
-  const mount = useCallback(
-    (host: HTMLDivElement | null) => {
-      if (!host) return
-      host.replaceChildren(patternCanvas(name, pattern, { theme, log, bos }, pool, against))
+  const draw = useCallback(
+    (canvas: HTMLCanvasElement | null) => {
+      if (!canvas) return
+      const image = imageOf({ name, pattern, against, display: { theme, log, bos }, pool })
+      if (canvas.width !== image.width) {
+        canvas.width = image.width
+        canvas.height = image.height
+      }
+      canvas.getContext('2d')?.putImageData(image, 0, 0)
       markPatternDrawn()
     },
     [name, pattern, against, theme, log, bos, pool],
   )
-  const width = Math.ceil(pattern.size / pool) * pool * cell
-  return <div className="pattern-canvas" ref={mount} style={{ left, top, width, height: width }} />
+  return <canvas ref={draw} />
 }

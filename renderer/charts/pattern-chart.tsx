@@ -11,7 +11,7 @@ import { CellNumbers, holdsNumbers } from './cell-numbers.tsx'
 import { bringInto, clampView, FIT, gutter, type View, zoomAt } from './labels.ts'
 import { Minimap } from './minimap.tsx'
 import { AxisLabels, Crosshair } from './pattern-axes.tsx'
-import { PatternCanvas, patternCanvas } from './pattern-canvas.tsx'
+import { PatternCanvas } from './pattern-canvas.tsx'
 import type { Display } from './pattern-pixels.ts'
 import type { Reading } from './reading.ts'
 
@@ -143,6 +143,8 @@ export function PatternChart(props: Props) {
   )
 
   const frame = { count, cell, side, view, tokens }
+  const drawing = { name, pattern, against, display }
+  const picture = Math.ceil(count / pool) * pool * cell
   return (
     <div className="pattern-chart" ref={measure}>
       {size.width > 0 && (
@@ -183,16 +185,12 @@ export function PatternChart(props: Props) {
             onPointerLeave={() => setHover(null, null)}
             onKeyDown={onKeyDown}
           >
-            <PatternCanvas
-              name={name}
-              pattern={pattern}
-              against={against}
-              display={display}
-              pool={pool}
-              cell={cell}
-              left={-view.x * cell}
-              top={-view.y * cell}
-            />
+            <div
+              className="pattern-canvas"
+              style={{ left: -view.x * cell, top: -view.y * cell, width: picture, height: picture }}
+            >
+              <PatternCanvas {...drawing} pool={pool} />
+            </div>
             {reading && holdsNumbers(cell, reading.signed) && (
               <CellNumbers
                 reading={reading}
@@ -207,7 +205,7 @@ export function PatternChart(props: Props) {
           </div>
           {view.zoom > 1 && (
             <Minimap
-              canvas={patternCanvas(`${name}/map`, pattern, display, Math.ceil(count / MAP), against)}
+              drawing={{ ...drawing, pool: Math.ceil(count / MAP) }}
               count={count}
               view={view}
               top={top + 6}

@@ -97,7 +97,10 @@ function paintCodes(
   }
 }
 
-/** Codes of weights rise with the weight, so the largest code of a block is its largest weight. */
+/**
+ * Codes of weights rise with the weight, so the largest code of a block is its largest weight. The larger of two is taken
+ * without a branch, which weights would mislead in every third cell: half the time.
+ */
 function paintPooledCodes(
   pattern: Pattern,
   codes: Uint16Array,
@@ -110,14 +113,18 @@ function paintPooledCodes(
   const side = Math.ceil(size / pool)
   const best = new Uint16Array(side * side) // 1 + code; 0: no cell
   for (let query = 0; query < size; query++) {
-    const last = pattern.layout === 'tri' ? query : size - 1
     const start = rowStart(pattern, query)
-    const row = Math.floor(query / pool) * side
-    for (let from = first; from < first + pool; from++)
-      for (let key = from, at = row + Math.floor(from / pool); key <= last; key += pool, at++) {
-        const code = codes[start + key]! + 1
-        if (code > best[at]!) best[at] = code
+    const end = start + (pattern.layout === 'tri' ? query + 1 : size)
+    let at = Math.floor(query / pool) * side
+    let cell = start + first
+    for (let block = start + pool; cell < end; block += pool, at++) {
+      let most = best[at]!
+      for (const stop = Math.min(block, end); cell < stop; cell++) {
+        const less = most - codes[cell]! - 1
+        most -= less & (less >> 31)
       }
+      best[at] = most
+    }
   }
   for (let i = 0; i < best.length; i++) if (best[i]! > 0) pixels[i] = table[best[i]! - 1]!
 }

@@ -3,6 +3,7 @@ import {
   EMPTY,
   formatSelection,
   heldHead,
+  nextAlong,
   parseHead,
   parseSelection,
   type Selection,
@@ -42,6 +43,17 @@ test('a held run that follows the selected head', () => {
   expect(heldHead(at)).toEqual({ layer: 1, head: 2 })
   expect(heldHead({ ...at, held: { run: 3, head: { layer: 0, head: 0 } } })).toEqual({ layer: 0, head: 0 })
   expect(heldHead(EMPTY)).toBeNull()
+})
+
+test('a walk goes on where its last step went, up to the last head', () => {
+  const spec = { n_layers: 2, n_heads: 4 }
+  const at = (layer: number, head: number) => ({ layer, head })
+  expect(nextAlong(at(0, 1), at(0, 2), spec)).toEqual(at(0, 3))
+  expect(nextAlong(at(1, 2), at(1, 1), spec)).toEqual(at(1, 0))
+  expect(nextAlong(at(0, 2), at(0, 3), spec)).toBeNull()
+  expect(nextAlong(at(0, 2), at(1, 2), spec)).toBeNull()
+  expect(nextAlong(at(0, 0), at(1, 1), spec)).toBeNull() // a jump
+  expect(nextAlong(at(1, 1), at(1, 1), spec)).toBeNull()
 })
 
 test('an empty address is the empty selection, and the other way round', () => {

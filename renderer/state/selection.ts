@@ -76,6 +76,19 @@ export function walked(
   return { layer: keep(from.layer + step[0]!, spec.n_layers), head: keep(from.head + step[1]!, spec.n_heads) }
 }
 
+/** The head that one more step of a walk leads to; null where the last step was none to a head beside, or it ends here. */
+export function nextAlong(
+  before: HeadId,
+  now: HeadId,
+  spec: { n_layers: number; n_heads: number },
+): HeadId | null {
+  const up = now.layer - before.layer
+  const right = now.head - before.head
+  const next = { layer: now.layer + up, head: now.head + right }
+  const exists = next.layer >= 0 && next.layer < spec.n_layers && next.head >= 0 && next.head < spec.n_heads
+  return exists && Math.abs(up) + Math.abs(right) === 1 ? next : null
+}
+
 /** What the names of tab settings begin with in the address. */
 const TOOL = 't.'
 
