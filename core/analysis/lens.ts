@@ -268,8 +268,7 @@ const LENS: Variant = {
       constants: [...graph.constants, axis],
       nodes: [
         ...graph.nodes,
-        node('Softmax', [logits], 'lens_p', last),
-        node('Mul', ['lens_p', logits], 'lens_weighted'),
+        node('Mul', [graph.results.get('probs')!, logits], 'lens_weighted'),
         node('ReduceSum', ['lens_weighted', 'lens_axis'], 'mean_logit', { keepdims: 0n }),
         node('GatherElements', [logits, 'answers'], 'answer_logit', last),
         node('Greater', [logits, 'answer_logit'], 'lens_above'),

@@ -1,6 +1,6 @@
 /**
  * What the model says: from the last residual to top tokens, losses and, when wanted, logits and final hooks. Runs in
- * chunks of rows, so that memory holds at most 64 MB of logits at a time unless they are captured.
+ * chunks of rows, so that memory holds at most 64 MB of logits and probabilities at a time unless they are captured.
  */
 import type { Tensor } from '../graph/tensor.ts'
 import { createAssembly } from './assemble.ts'
@@ -38,7 +38,7 @@ export interface UnembedReply {
 export async function runUnembed(engine: Engine, request: UnembedRequest): Promise<UnembedReply> {
   const [batch, rows] = request.resid.shape as [number, number, number]
   const vocab = engine.model.spec.dVocab
-  const chunk = Math.max(1, Math.min(rows, Math.floor(LOGITS_BUDGET / (4 * vocab * batch))))
+  const chunk = Math.max(1, Math.min(rows, Math.floor(LOGITS_BUDGET / (2 * 4 * vocab * batch))))
   const hooks = engine.hooks.filter((hook) => hook.segment === 'unembed' && request.wanted.has(hook.name))
   const whole = { start: 0, rows, keys: rows }
   const assemblies = hooks.map((hook) => [hook, createAssembly(hook.axes, whole, 0)] as const)
