@@ -29,10 +29,8 @@ export function rollout(
   length: number,
   options: SummaryOptions = {},
 ): Float64Array {
-  const matrices = mixed(patterns, length, options)
-  let result = identity(length)
-  for (const matrix of matrices) result = product(matrix, result, length)
-  return result
+  const [first, ...rest] = mixed(patterns, length, options)
+  return rest.reduce((below, matrix) => product(matrix, below, length), first ?? identity(length))
 }
 
 /** One row of the rollout, [T]: layers · T² in place of T³. */
@@ -102,15 +100,27 @@ function identity(n: number): Float64Array {
   return matrix
 }
 
+/** a b [T, T]. What is 0 at the ends of rows is passed over: under a causal mask, two thirds of a product. */
 function product(a: Float64Array, b: Float64Array, n: number): Float64Array {
   const result = new Float64Array(n * n)
+  const [endsOfA, endsOfB] = [endsOf(a, n), endsOf(b, n)]
   for (let i = 0; i < n; i++)
-    for (let k = 0; k < n; k++) {
+    for (let k = 0; k < endsOfA[i]!; k++) {
       const factor = a[i * n + k]!
       if (factor === 0) continue
-      for (let j = 0; j < n; j++) result[i * n + j]! += factor * b[k * n + j]!
+      const end = endsOfB[k]!
+      for (let j = 0; j < end; j++) result[i * n + j]! += factor * b[k * n + j]!
     }
   return result
+}
+
+/** Of each row, one past its last entry that is not 0. */
+function endsOf(matrix: Float64Array, n: number): Int32Array {
+  return Int32Array.from({ length: n }, (_, i) => {
+    let end = n
+    while (end > 0 && matrix[i * n + end - 1] === 0) end--
+    return end
+  })
 }
 
 /** Edmonds and Karp (1972) on the layered graph: node l · T + p is position p after l layers. */
