@@ -20,8 +20,8 @@ import { keySequenceOf, type SequenceName, sequenceOfAxis } from './sequences.ts
 import { summaryRows } from './summary-rows.ts'
 import type { RunInfo, RunOutcome, RunWriter } from './types.ts'
 
-/** Heads share a row until its blob is about this large: small prompts then waste no pages, large ones read one head. */
-const ROW_BYTES = 256 * 1024
+/** Heads share a row until its blob is about this large: a row wastes up to a page. A head of 1,024 tokens has its own. */
+const ROW_BYTES = 2 ** 20
 
 /** Begins a run. Throws `bad-request` for an empty run or one that does not fit itself. */
 export function beginRun(db: Database.Database, path: string, prompts: Prompts, info: RunInfo): RunWriter {

@@ -275,6 +275,16 @@ describe('patterns', () => {
     expect(store.patternBytes(id, 0, 0, 11).bytes.byteLength).toBe(256 * 257)
   })
 
+  it('fill the pages of the file: 2.05 bytes per causal entry of even patterns there too (S20)', () => {
+    const before = store.totalBytes()
+    const writer = store.beginRun({ provenance: madeProvenance(), items: [{ ids: madeTokens(256, 0) }] })
+    const even = madePattern([256], 12, 1, 'even')
+    for (let layer = 0; layer < 6; layer++) writer.write(`blocks.${layer}.attn.hook_pattern`, even)
+    writer.complete()
+    const entries = 6 * 12 * ((256 * 257) / 2)
+    expect((store.totalBytes() - before) / entries).toBeLessThanOrEqual(2.05)
+  })
+
   it('are kept as float32 when asked for, and when float16 cannot hold them (S17, S18)', () => {
     const exact = madePattern([6], 1, 3)
     const id = keep(exact, [6], { dtype: 'f32' })
