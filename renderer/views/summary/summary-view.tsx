@@ -12,6 +12,7 @@ import { preciseWeight } from '../../state/format.ts'
 import { select, useSelection, useTool } from '../../state/store.ts'
 import { Waiting } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
+import { useGrowing } from '../../ui/use-growing.ts'
 import { WithRun } from '../frame/with-run.tsx'
 import '../../ui/words.css'
 
@@ -45,6 +46,7 @@ function Summary({ model, run }: { model: OpenedModel; run: RunDetail }) {
     retry: false,
   })
   const values = found.data?.values ?? []
+  const rows = useGrowing(kind === 'rollout' ? Math.min(pos + 1, values.length) : values.length, 200)
   const most = Math.max(0, ...values)
   const word = run.views[pos]!.text
   const figure = (): Figure => ({
@@ -100,7 +102,7 @@ function Summary({ model, run }: { model: OpenedModel; run: RunDetail }) {
             <FigureMenu figure={figure} name="the summary" />
           </h3>
           <ol className="ranked-list">
-            {values.slice(0, kind === 'rollout' ? pos + 1 : values.length).map((value, key) => (
+            {values.slice(0, rows).map((value, key) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: a token is its place in the text
               <li key={key}>
                 <button
