@@ -134,7 +134,12 @@ know(['experiment', 5], {
   complete: true,
   cells: 24,
   done: 24,
-  request: { model: PATH, clean: { ids: [1] }, corrupt: { ids: [2] }, sites: ['z', 'mlp_out'] },
+  request: {
+    model: PATH,
+    clean: { ids: tokens.map(({ id }) => id) },
+    corrupt: { ids: [2] },
+    sites: ['z', 'mlp_out'],
+  },
   prompts: [],
   result: { trust: { n: 24, correlation: 0.97 }, warnings: [] },
   cellList: Array.from({ length: 24 }, (_, i): Partial<AttributionCell> => {
@@ -209,7 +214,7 @@ function Zoomed({ pattern, theme }: { pattern: Pattern; theme: 'light' | 'dark' 
 export const views = (pattern: Pattern, theme: 'light' | 'dark') =>
   [
     ['minimap', 420, 420, <Zoomed key="zoomed" pattern={pattern} theme={theme} />],
-    ['estimates', 420, 420, <EstimateResult key="estimates" model={model} />],
+    ['estimates', 420, 420, <EstimateResult key="estimates" model={model} run={run} corrupt={[]} />],
     [
       'reach',
       460,

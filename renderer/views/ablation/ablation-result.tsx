@@ -1,6 +1,6 @@
 /** The grids of an ablation sweep: total effect, and the direct effect beside it, so that self-repair is seen. */
 import { useMutation } from '@tanstack/react-query'
-import { useMemo } from 'react'
+import { useMemo, useState } from 'react'
 import type { AblateRequest, OpenedModel, PromptInput, RunDetail } from '../../../core/api/contract.ts'
 import type { AblationCell } from '../../../core/intervene/types.ts'
 import type { Edit } from '../../../core/run/types.ts'
@@ -17,7 +17,11 @@ import { select, setHover, useHover, useSelection, useTool } from '../../state/s
 import { useTheme } from '../../state/theme.ts'
 import { Empty } from '../../ui/notice.tsx'
 import { SignedLegend } from '../pattern/legend.tsx'
-import { cellGrid, columnOf, pickedCell } from '../sweeps/cells.ts'
+import { aboutSweep, rounded } from '../sweeps/about-sweep.ts'
+import { CellReadOut } from '../sweeps/cell-read-out.tsx'
+import { cellGrid, columnOf, type Place, pickedCell } from '../sweeps/cells.ts'
+import { OtherCheckpoint, OtherPrompt } from '../sweeps/elsewhere.tsx'
+import { idsOfSweep, isOfModel, isOfRun } from '../sweeps/of-selection.ts'
 import { StrongestCells } from '../sweeps/strongest-cells.tsx'
 import { SweepFrame } from '../sweeps/sweep-frame.tsx'
 import { type ShownSweep, useSweep } from '../sweeps/use-sweep.ts'
@@ -27,8 +31,8 @@ const direct = (cell: AblationCell) => cell.direct ?? null
 
 export function AblationResult({ model, run }: { model: OpenedModel; run: RunDetail }) {
   const [chosen] = useTool<string>('ablation', '')
-  const sweep = useSweep('ablate', chosen)
-  if (sweep) return <Result model={model} run={run} sweep={sweep} />
+  const sweep = useSweep('ablate', chosen, model.path)
+  if (sweep && isOfModel(sweep, model)) return <Result model={model} run={run} sweep={sweep} />
   return (
     <Empty title="Nothing ablated yet">
       <p>
@@ -36,6 +40,7 @@ export function AblationResult({ model, run }: { model: OpenedModel; run: RunDet
         direct effect beside it is what the part itself writes towards the answer; where the two differ,
         others make up for it.
       </p>
+      <OtherCheckpoint sweep={sweep} model={model} />
     </Empty>
   )
 }
@@ -50,13 +55,16 @@ function Result({ model, run, sweep }: ResultProps) {
   const { request, cells, planned } = sweep
   const base = sweep.result?.base ?? null
   const [picked, setPicked] = useTool<string>('place', '')
+  const [at, setAt] = useState<Place | null>(null)
   const theme = useTheme()
   const over = useHover()
   const head = useSelection((s) => s.head)
   const { spec } = model
   const byHead = request.over === 'heads' || request.over === 'cross_heads'
-  const { ids, decoder } = request.prompt
-  const positions = (decoder?.ids ?? ids)?.length ?? 1
+  const own = isOfRun(sweep, run)
+  const ids = idsOfSweep(sweep, 0)
+  const views = sweep.prompts[0] ?? (own ? run.views : [])
+  const positions = Math.max(1, ids.length)
   const columns = byHead ? spec.n_heads : request.over === 'positions' ? positions : 1
   const totals = useMemo(() => cellGrid(cells, columns, total), [cells, columns])
   const directs = useMemo(() => cellGrid(cells, columns, direct), [cells, columns])
@@ -64,21 +72,22 @@ function Result({ model, run, sweep }: ResultProps) {
   const most = Math.max(totals.most, directs.most)
   const selected = byHead && head ? { layer: head.layer, column: head.head } : pickedCell(picked)
   const label = (column: number) =>
-    byHead ? 'H' : request.over === 'positions' ? (run.views[column]?.text ?? '') : ''
+    byHead ? 'H' : request.over === 'positions' ? (views[column]?.text ?? '') : ''
   const pick = (layer: number, column: number) => {
     if (byHead) select({ head: { layer, head: column } })
     else setPicked(`${layer}.${column}`)
   }
-  const name = (cell: AblationCell) =>
+  const placeName = ({ layer, column }: Place) =>
     byHead
-      ? headName({ layer: cell.layer, head: cell.head ?? 0 })
-      : cell.pos === undefined
-        ? `L${cell.layer}${request.over === 'mlps' ? ' MLP' : ''}`
-        : `L${cell.layer} · ${cell.pos} ${run.views[cell.pos]?.text ?? ''}`
+      ? headName({ layer, head: column })
+      : request.over === 'positions'
+        ? `L${layer} · ${column} ${views[column]?.text ?? ''}`
+        : `L${layer}${request.over === 'mlps' ? ' MLP' : ''}`
+  const name = (cell: AblationCell) => placeName({ layer: cell.layer, column: columnOf(cell) })
   const title = `${request.kind} ablation of ${request.over}`
   const metric = metricText(
     request.metric,
-    tokenNames([...run.views, ...run.predictions.flatMap((p) => p.topTokens)]),
+    tokenNames([...views, ...run.views, ...run.predictions.flatMap((p) => p.topTokens)]),
   )
   const meanOf = request.meanOver === 'pos' ? 'each position' : 'all positions'
   const from = sweep.result?.settings.reference
@@ -87,6 +96,12 @@ function Result({ model, run, sweep }: ResultProps) {
     : request.kind === 'mean'
       ? `mean over ${meanOf} of ${from.prompts} ${from.prompts === 1 ? 'text' : 'texts'}, n = ${from.positions}`
       : 'values of another prompt'
+  const about = aboutSweep(
+    model,
+    request.metric,
+    `Total effect: the metric without the part (${request.kind} in its place) minus the metric of the unedited run${base === null ? '' : `, ${rounded(base, 5)}`}. Direct effect: the same for what the part itself adds to the logits.`,
+    [reference, ...sweep.warnings],
+  )
   const grids = [
     { grid: totals, name: 'total effect', says: 'red: the metric falls' },
     ...(hasDirect
@@ -100,15 +115,16 @@ function Result({ model, run, sweep }: ResultProps) {
       : []),
   ]
   const chosen = selected ? totals.cell(selected.layer, selected.column) : undefined
-  const isOfRun = request.prompt.ids?.join() === run.views.map((view) => view.id).join()
   const figure = (): Figure => ({
     title,
-    note: `${metric}. Rows are layers, columns ${byHead ? 'heads' : request.over === 'positions' ? 'positions' : 'the whole layer'}; colour is the change from ${base?.toPrecision(4) ?? 'the unedited run'} without the part.`,
-    ...(isOfRun
-      ? {}
-      : { source: { checkpoints: [{ name: model.name, hash: model.contentHash }], run: null } }),
+    note: `${metric}. Rows are layers, columns ${byHead ? 'heads' : request.over === 'positions' ? 'positions' : 'the whole layer'}; colour is the change from ${base === null ? 'the unedited run' : rounded(base, 4)} without the part.`,
+    ...(own ? {} : { source: { checkpoints: [{ name: model.name, hash: model.contentHash }], run: null } }),
     facts: [
-      isOfRun ? '' : `prompt ids ${request.prompt.ids?.join(', ') ?? ''}`,
+      own
+        ? ''
+        : views.length > 0
+          ? `prompt “${views.map((view) => view.text).join('')}”`
+          : `prompt ids ${ids.join(', ')}`,
       `${cells.length} of ${planned} cells`,
       reference,
       ...grids.map(({ name: which, says }) => `${which}: ${says}`),
@@ -136,7 +152,8 @@ function Result({ model, run, sweep }: ResultProps) {
     <SweepFrame
       sweep={sweep}
       title={title}
-      note={`${metric}${base === null ? '' : ` · unedited ${base.toPrecision(4)}`}`}
+      note={`${metric}${base === null ? '' : ` · unedited ${rounded(base, 4)}`}`}
+      about={about}
       called={title}
       figure={figure}
       side={
@@ -144,7 +161,7 @@ function Result({ model, run, sweep }: ResultProps) {
           {chosen && (
             <section aria-label="The part">
               <h3 className="pane-title">{name(chosen)}</h3>
-              <dl className="facts">
+              <dl className="facts" title={about}>
                 <div>
                   <dt>total</dt>
                   <dd>{chosen.delta === null ? (chosen.why ?? 'undefined') : signedWeight(chosen.delta)}</dd>
@@ -168,6 +185,7 @@ function Result({ model, run, sweep }: ResultProps) {
           <StrongestCells
             title="Strongest"
             says="total effect"
+            about={about}
             cells={totals.strongest}
             read={total}
             most={totals.most}
@@ -178,11 +196,12 @@ function Result({ model, run, sweep }: ResultProps) {
         </>
       }
     >
+      <OtherPrompt sweep={sweep} run={run} />
       {reference !== '' && <p className="muted small-text">{reference}</p>}
       <div className={byHead || columns === 1 ? 'effect-pair' : 'effect-pair is-stacked'}>
         {grids.map(({ grid, name: which, says }) => (
-          <figure key={which} className="pattern-figure">
-            <figcaption title={says}>{which}</figcaption>
+          <figure key={which} className="pattern-figure" title={about}>
+            <figcaption>{which}</figcaption>
             <EffectGrid
               label={`${title}, ${which}`}
               layers={spec.n_layers}
@@ -194,11 +213,20 @@ function Result({ model, run, sweep }: ResultProps) {
               hovered={request.over === 'positions' ? over.query : null}
               theme={theme}
               format={signedWeight}
-              onHover={(_, column) => setHover(request.over === 'positions' ? column : null, null)}
+              onHover={(layer, column) => {
+                setAt(layer === null || column === null ? null : { layer, column })
+                setHover(request.over === 'positions' ? column : null, null)
+              }}
               onPick={pick}
             >
               <SignedLegend theme={theme} most={most} />
-              <span className="muted small-text">{says}</span>
+              <CellReadOut
+                name={at && placeName(at)}
+                value={at ? grid.value(at.layer, at.column) : undefined}
+                more={at ? (totals.cell(at.layer, at.column)?.why ?? '') : ''}
+              >
+                {says}
+              </CellReadOut>
             </EffectGrid>
           </figure>
         ))}

@@ -90,6 +90,14 @@ function Attribution({ model, run }: { model: OpenedModel; run: RunDetail }) {
     }),
     reproduce: { kind: 'dla', request },
   })
+  const about = [
+    dla.data?.definition ?? '',
+    `n = 1 prompt, position ${pos}; nothing is random: no seed, no interval`,
+    edits.length > 0 ? `with edits: ${edits.map(describeEdit).join('; ')}` : '',
+    `checkpoint ${model.name}${model.contentHash ? ` (${model.contentHash.slice(0, 12)})` : ''}`,
+  ]
+    .filter(Boolean)
+    .join('\n')
   const sources = head && dla.data?.sources.find((s) => s.layer === head.layer && s.head === head.head)
   return (
     <div className="view sweep-view">
@@ -153,14 +161,19 @@ function Attribution({ model, run }: { model: OpenedModel; run: RunDetail }) {
         </Empty>
       ) : (
         <div className="sweep-result">
-          <section className="sweep-main" aria-label="Waterfall">
+          <section
+            className={dla.isPlaceholderData ? 'sweep-main is-stale' : 'sweep-main'}
+            aria-label="Waterfall"
+            aria-busy={dla.isPlaceholderData}
+          >
             <h3 className="pane-title">
               {answer?.text} {against && <>− {against.text}</>}
-              <span title={dla.data.definition}>
-                parts sum to {dla.data.sum?.toFixed(3) ?? '–'}; the model says{' '}
-                {dla.data.logit?.toFixed(3) ?? '–'}
+              <span title={about}>
+                {dla.isPlaceholderData
+                  ? 'taking it apart; the bars are of what was asked before'
+                  : `parts sum to ${fixed(dla.data.sum)}; the model says ${fixed(dla.data.logit)}`}
               </span>
-              <FigureMenu figure={figure} name="the attribution" />
+              {!dla.isPlaceholderData && <FigureMenu figure={figure} name="the attribution" />}
             </h3>
             <Waterfall parts={parts} total={dla.data.sum ?? 0} ordered={order === 'depth'} pos={pos} />
             {sources && head && (
@@ -180,7 +193,11 @@ function Attribution({ model, run }: { model: OpenedModel; run: RunDetail }) {
                         onClick={() => select({ query: pos, key: i })}
                       >
                         <span className="token-text">{run.views[i]?.text}</span>{' '}
-                        <i className={value < 0 ? 'is-less' : 'is-more'}>{signedWeight(value)}</i>
+                        <SourceValue
+                          value={value}
+                          most={mostOf(sources.values)}
+                          hidden={i > pos && value === 0}
+                        />
                       </button>
                     </li>
                   ))}
@@ -189,7 +206,7 @@ function Attribution({ model, run }: { model: OpenedModel; run: RunDetail }) {
             )}
           </section>
           <aside className="sweep-side">
-            <Strongest parts={parts} pos={pos} />
+            <Strongest parts={parts} pos={pos} about={about} />
           </aside>
         </div>
       )}
@@ -197,7 +214,37 @@ function Attribution({ model, run }: { model: OpenedModel; run: RunDetail }) {
   )
 }
 
-function Strongest({ parts, pos }: { parts: readonly Part[]; pos: number }) {
+/** What one source brings: weak where it is small beside the largest, so that a row of noise does not shout. */
+function SourceValue({ value, most, hidden }: { value: number; most: number; hidden: boolean }) {
+  if (hidden)
+    return (
+      <i className="is-hidden-source" title="A later token: not visible from here">
+        –
+      </i>
+    )
+  const sign = value < 0 ? 'is-less' : 'is-more'
+  return <i className={Math.abs(value) < most * SMALL ? `${sign} is-small` : sign}>{signedWeight(value)}</i>
+}
+
+/** Of the largest source: what is below it is drawn weakly. */
+const SMALL = 0.005
+
+function mostOf(values: readonly number[]): number {
+  return values.reduce((most, value) => Math.max(most, Math.abs(value)), 0)
+}
+
+function fixed(value: number | null | undefined): string {
+  return value == null ? '–' : value.toFixed(3).replace(/^-/, '−')
+}
+
+interface StrongestProps {
+  readonly parts: readonly Part[]
+  readonly pos: number
+  /** What the numbers are and where they come from, for a hint. */
+  readonly about: string
+}
+
+function Strongest({ parts, pos, about }: StrongestProps) {
   const head = useSelection((s) => s.head)
   const sorted = [...parts].sort((a, b) => Math.abs(b.value) - Math.abs(a.value)).slice(0, 60)
   const most = Math.abs(sorted[0]?.value ?? 1)
@@ -215,6 +262,7 @@ function Strongest({ parts, pos }: { parts: readonly Part[]; pos: number }) {
                   : 'effect-line'
               }
               disabled={!part.head && part.source === undefined}
+              title={about}
               onClick={() => {
                 if (part.head) select({ head: part.head })
                 else if (part.source !== undefined) select({ query: pos, key: part.source, also: [] })

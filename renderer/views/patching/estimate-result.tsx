@@ -1,7 +1,8 @@
 /** Attribution patching beside the exact runs of its largest estimates: a scatter that says how far to trust it. */
 
 import { useCallback, useMemo } from 'react'
-import type { OpenedModel } from '../../../core/api/contract.ts'
+import type { OpenedModel, RunDetail } from '../../../core/api/contract.ts'
+import type { TokenView } from '../../../core/checkpoint/types.ts'
 import type { AttributionCell } from '../../../core/intervene/attribute.ts'
 import { type ChartColors, chartColors } from '../../charts/css-colors.ts'
 import { EChart } from '../../charts/echart.tsx'
@@ -13,13 +14,23 @@ import { signedWeight } from '../../state/format.ts'
 import { select, setHover, useTool } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
 import { ContinueSweep } from '../sweeps/continue-sweep.tsx'
+import { OtherPrompt } from '../sweeps/elsewhere.tsx'
+import { isOfModel } from '../sweeps/of-selection.ts'
 import { SweepProblems } from '../sweeps/sweep-frame.tsx'
 import { useSweep } from '../sweeps/use-sweep.ts'
 import { sourceFacts } from './source-of.ts'
 
-export function EstimateResult({ model }: { model: OpenedModel }) {
+interface Props {
+  readonly model: OpenedModel
+  readonly run: RunDetail
+  /** The corrupt prompt as it is written now. */
+  readonly corrupt: readonly TokenView[]
+}
+
+export function EstimateResult({ model, run, corrupt }: Props) {
   const [chosen] = useTool<string>('attribute', '')
-  const sweep = useSweep('attribute', chosen)
+  const found = useSweep('attribute', chosen, model.path)
+  const sweep = found && isOfModel(found, model) ? found : null
   const all = sweep?.cells
   const cells = useMemo(() => (all ?? []).filter((cell) => cell.exact !== undefined), [all])
   if (!sweep) return null
@@ -75,6 +86,7 @@ export function EstimateResult({ model }: { model: OpenedModel }) {
         {cells.length > 0 && <FigureMenu figure={figure} name="the estimates" />}
       </h3>
       <SweepProblems warnings={sweep.warnings} problem={sweep.problem} />
+      <OtherPrompt sweep={sweep} run={run} corrupt={corrupt} />
       {cells.length > 0 ? (
         <Scatter cells={cells} grouped={grouped} />
       ) : (

@@ -1,9 +1,8 @@
 /** The heatmap of a patching sweep, live or stored, with its strongest cells and one cell as a run of its own. */
-import { useCallback, useMemo } from 'react'
-import type { OpenedModel, PromptInput } from '../../../core/api/contract.ts'
+import { useCallback, useMemo, useState } from 'react'
+import type { OpenedModel, PromptInput, RunDetail } from '../../../core/api/contract.ts'
 import type { TokenView } from '../../../core/checkpoint/types.ts'
 import type { PatchCell } from '../../../core/intervene/types.ts'
-import { useRun } from '../../api/queries.ts'
 import { effectBody } from '../../charts/effect-figure.ts'
 import { EffectGrid } from '../../charts/effect-grid.tsx'
 import type { Figure } from '../../charts/figure.ts'
@@ -17,7 +16,11 @@ import { useTheme } from '../../state/theme.ts'
 import { Empty } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
 import { SignedLegend } from '../pattern/legend.tsx'
-import { cellGrid, columnOf, pickedCell } from '../sweeps/cells.ts'
+import { aboutSweep, rounded } from '../sweeps/about-sweep.ts'
+import { CellReadOut } from '../sweeps/cell-read-out.tsx'
+import { cellGrid, columnOf, type Place, pickedCell } from '../sweeps/cells.ts'
+import { OtherCheckpoint, OtherPrompt } from '../sweeps/elsewhere.tsx'
+import { isOfModel } from '../sweeps/of-selection.ts'
 import { StrongestCells } from '../sweeps/strongest-cells.tsx'
 import { SweepFrame } from '../sweeps/sweep-frame.tsx'
 import { TwoPredictions } from '../sweeps/two-predictions.tsx'
@@ -27,29 +30,34 @@ import { sourceFacts, useSourceIds } from './source-of.ts'
 
 interface Props {
   readonly model: OpenedModel
+  readonly run: RunDetail
+  /** The corrupt prompt as it is written now. */
+  readonly corrupt: readonly TokenView[]
   /** Tokens that the metric may name beside those of the prompts. */
   readonly likely: readonly TokenView[]
 }
 
-export function PatchResult({ model, likely }: Props) {
+export function PatchResult(props: Props) {
+  const { model } = props
   const [chosen] = useTool<string>('patch', '')
-  const sweep = useSweep('patch', chosen)
-  if (sweep) return <Result model={model} likely={likely} sweep={sweep} />
+  const sweep = useSweep('patch', chosen, model.path)
+  if (sweep && isOfModel(sweep, model)) return <Result {...props} sweep={sweep} />
   return (
     <Empty title="Nothing patched yet">
       <p>
         Each cell is one run: the value of the clean prompt put into the corrupt one at that place. Blue cells
         bring the answer back.
       </p>
+      <OtherCheckpoint sweep={sweep} model={model} />
     </Empty>
   )
 }
 
-function Result({ model, likely, sweep }: Props & { sweep: ShownSweep<'patch'> }) {
-  const run = useRun().data
+function Result({ model, run, corrupt, likely, sweep }: Props & { sweep: ShownSweep<'patch'> }) {
   const { request, cells, prompts, planned, result: ends } = sweep
   const [measure, setMeasure] = useTool<'normalised' | 'raw'>('measure', 'normalised')
   const [place, setPlace] = useTool<string>('cell', '')
+  const [at, setAt] = useState<Place | null>(null)
   const theme = useTheme()
   const over = useHover()
   const { spec } = model
@@ -86,7 +94,7 @@ function Result({ model, likely, sweep }: Props & { sweep: ShownSweep<'patch'> }
   const selected = pickedCell(place)
   const metric = metricText(
     request.metric,
-    tokenNames([...prompts.flat(), ...likely, ...(run?.predictions.flatMap((p) => p.topTokens) ?? [])]),
+    tokenNames([...prompts.flat(), ...likely, ...run.predictions.flatMap((p) => p.topTokens)]),
   )
   const tokens = prompts[request.direction === 'noise' ? 0 : 1]
   const label = (column: number) => (by === 'layer,head' ? 'H' : (tokens?.[column]?.text ?? ''))
@@ -97,12 +105,13 @@ function Result({ model, likely, sweep }: Props & { sweep: ShownSweep<'patch'> }
       .map((head) => `H${head}`)
       .join(' ')}`
   const byGroup = by === 'layer,head' && grouped && (request.site === 'k' || request.site === 'v')
-  const name = (cell: PatchCell) =>
+  const placeName = ({ layer, column }: Place) =>
     by === 'layer,head'
       ? byGroup
-        ? shared(cell.layer, cell.head ?? 0)
-        : `L${cell.layer}H${cell.head}${request.site.startsWith('cross') ? ' cross' : ''}`
-      : `L${cell.layer} · ${cell.pos} ${tokens?.[cell.pos ?? 0]?.text ?? ''}`
+        ? shared(layer, column)
+        : `L${layer}H${column}${request.site.startsWith('cross') ? ' cross' : ''}`
+      : `L${layer} · ${column} ${tokens?.[column]?.text ?? ''}`
+  const name = (cell: PatchCell) => placeName({ layer: cell.layer, column: columnOf(cell) })
   const pick = (layer: number, column: number) => {
     setPlace(place === `${layer}.${column}` ? '' : `${layer}.${column}`)
     if (by === 'layer,head' && layer < spec.n_layers && column < columns)
@@ -112,6 +121,14 @@ function Result({ model, likely, sweep }: Props & { sweep: ShownSweep<'patch'> }
     measure === 'normalised'
       ? '0: as corrupt, 1: as clean; never clipped'
       : `change of the ${request.metric.kind.replace('_', ' ')}`
+  const about = aboutSweep(
+    model,
+    request.metric,
+    measure === 'normalised'
+      ? '(patched − corrupt) / (clean − corrupt) of the metric: 0 is as corrupt, 1 is as clean; it is not clipped.'
+      : `Metric of the patched run minus that of the ${noise ? 'clean' : 'corrupt'} run.`,
+    [ends ? `clean ${rounded(ends.clean, 5)}, corrupt ${rounded(ends.corrupt, 5)}` : '', ...sweep.warnings],
+  )
   const cell = selected ? grid.cell(selected.layer, selected.column) : undefined
   const figure = (): Figure => ({
     title,
@@ -126,7 +143,7 @@ function Result({ model, likely, sweep }: Props & { sweep: ShownSweep<'patch'> }
       ),
       ...sourceFacts(request),
       ends
-        ? `metric of the clean prompt ${ends.clean.toPrecision(5)}, of the corrupt one ${ends.corrupt.toPrecision(5)}`
+        ? `metric of the clean prompt ${rounded(ends.clean, 5)}, of the corrupt one ${rounded(ends.corrupt, 5)}`
         : '',
       `${cells.length} of ${planned} cells`,
     ],
@@ -159,7 +176,8 @@ function Result({ model, likely, sweep }: Props & { sweep: ShownSweep<'patch'> }
     <SweepFrame
       sweep={sweep}
       title={request.site.replace('_', ' ')}
-      note={`${metric}${ends ? ` · clean ${ends.clean.toPrecision(3)}, corrupt ${ends.corrupt.toPrecision(3)}` : ''}`}
+      note={`${metric}${ends ? ` · clean ${rounded(ends.clean)}, corrupt ${rounded(ends.corrupt)}` : ''}`}
+      about={about}
       called={title}
       figure={figure}
       tools={
@@ -217,6 +235,7 @@ function Result({ model, likely, sweep }: Props & { sweep: ShownSweep<'patch'> }
           <StrongestCells
             title="Strongest"
             says={says}
+            about={about}
             cells={grid.strongest}
             read={read}
             most={most}
@@ -227,25 +246,42 @@ function Result({ model, likely, sweep }: Props & { sweep: ShownSweep<'patch'> }
         </>
       }
     >
-      <EffectGrid
-        label={title}
-        layers={spec.n_layers}
-        columns={columns}
-        value={grid.value}
-        most={most}
-        columnLabel={by === 'layer,pos' ? label : null}
-        selected={selected}
-        hovered={by === 'layer,pos' ? over.query : null}
-        theme={theme}
-        format={signedWeight}
-        onHover={(_, column) => setHover(by === 'layer,pos' ? column : null, null)}
-        onPick={pick}
-      >
-        <SignedLegend theme={theme} most={most} />
-        <span className="muted small-text">{says}</span>
-      </EffectGrid>
+      <OtherPrompt sweep={sweep} run={run} corrupt={corrupt} />
+      <div className="pattern-figure" title={about}>
+        <EffectGrid
+          label={title}
+          layers={spec.n_layers}
+          columns={columns}
+          value={grid.value}
+          most={most}
+          columnLabel={by === 'layer,pos' ? label : null}
+          selected={selected}
+          hovered={by === 'layer,pos' ? over.query : null}
+          theme={theme}
+          format={signedWeight}
+          onHover={(layer, column) => {
+            setAt(layer === null || column === null ? null : { layer, column })
+            setHover(by === 'layer,pos' ? column : null, null)
+          }}
+          onPick={pick}
+        >
+          <SignedLegend theme={theme} most={most} />
+          <CellReadOut
+            name={at && placeName(at)}
+            value={at ? grid.value(at.layer, at.column) : undefined}
+            more={at ? moreOf(grid.cell(at.layer, at.column)) : ''}
+          >
+            {says}
+          </CellReadOut>
+        </EffectGrid>
+      </div>
     </SweepFrame>
   )
+}
+
+/** The metric of the patched run, or why it has none. */
+function moreOf(cell: PatchCell | undefined): string {
+  return cell?.why ?? (cell?.value == null ? '' : `metric ${rounded(cell.value)}`)
 }
 
 /** Query heads that read one key/value head. */

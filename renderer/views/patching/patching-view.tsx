@@ -58,6 +58,7 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
   const [drop, setDrop] = useTool<'off' | 'on'>('drop', 'off')
   const pair = usePair(model, run)
   const { missing, metric } = pair
+  const written = pair.ready ? pair.corrupt : []
   const shownBy: By = hasHeads(site) ? by : 'layer,pos'
   const running = useJobOn('patch', model.path)
   const start = useMutation({
@@ -166,8 +167,8 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
         </button>
       </div>
       <div className="patch-results">
-        <PatchResult model={model} likely={pair.likely} />
-        <EstimateResult model={model} />
+        <PatchResult model={model} run={run} corrupt={written} likely={pair.likely} />
+        <EstimateResult model={model} run={run} corrupt={written} />
       </div>
     </div>
   )

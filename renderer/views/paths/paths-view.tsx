@@ -20,6 +20,7 @@ import { useTheme } from '../../state/theme.ts'
 import { Segmented } from '../../ui/segmented.tsx'
 import { WithCleanRun } from '../frame/with-clean-run.tsx'
 import { SignedLegend } from '../pattern/legend.tsx'
+import { rounded } from '../sweeps/about-sweep.ts'
 import { ContinueSweep } from '../sweeps/continue-sweep.tsx'
 import { MetricFields } from '../sweeps/metric-fields.tsx'
 import { failureOf, PairFields } from '../sweeps/pair-fields.tsx'
@@ -62,6 +63,7 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
   const place = placeExists(looked, shape) ? looked : 'logits'
   const ids = measured.split('.').filter(Boolean).map(Number).filter(Number.isSafeInteger)
   const asked = {
+    model: model.path,
     prompts: pair.prompts,
     metric: pair.metric,
     chosen: useSelection((s) => s.tool),
@@ -123,7 +125,7 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
             `corrupt source “${pair.source.corrupt.map(({ text }) => text).join('')}”`,
           ]
         : []),
-      ends ? `metric: clean ${ends.clean.toPrecision(5)}, corrupt ${ends.corrupt.toPrecision(5)}` : '',
+      ends ? `metric: clean ${rounded(ends.clean, 5)}, corrupt ${rounded(ends.corrupt, 5)}` : '',
     ],
     body: () => circuitBody(shape, edges, cells),
     table: () => ({
@@ -180,7 +182,7 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
               Paths
               <span>
                 {pair.metric ? metricText(pair.metric, names) : 'no metric yet'}
-                {ends && ` · clean ${ends.clean.toPrecision(3)}, corrupt ${ends.corrupt.toPrecision(3)}`}
+                {ends && ` · clean ${rounded(ends.clean)}, corrupt ${rounded(ends.corrupt)}`}
               </span>
             </h3>
             <div className="pattern-tools">
@@ -223,8 +225,8 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
           <SweepProblems warnings={effects.warnings} problem={null} />
           {effects.others > 0 && cells.size === 0 && pair.missing === null && (
             <p className="warning">
-              What was measured so far is of other prompts, another metric or another choice of MLPs; measure
-              again to see effects.
+              What was measured so far is of another checkpoint, other prompts, another metric or another
+              choice of MLPs; measure again to see effects.
             </p>
           )}
           <PathGraph

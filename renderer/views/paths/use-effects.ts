@@ -14,6 +14,8 @@ import { edgeName } from './circuit.ts'
 
 /** What an effect depends on beside its edge. */
 export interface Asked {
+  /** Path of the open checkpoint. */
+  readonly model: string
   readonly prompts: Pick<PathRequest, 'clean' | 'corrupt'>
   readonly metric: PathRequest['metric'] | null
   /** The tokens that were chosen, as the fields keep them. */
@@ -87,6 +89,7 @@ function fits(
 ): boolean {
   const { clean, corrupt } = asked.prompts
   return (
+    request.model === asked.model &&
     prompts[0]?.join() === ownIds(clean).join() &&
     prompts[1]?.join() === ownIds(corrupt).join() &&
     sameSource(request.clean, clean) &&

@@ -7,6 +7,12 @@ interface Placed {
   readonly pos?: number
 }
 
+/** Of a cell in the grid. */
+export interface Place {
+  readonly layer: number
+  readonly column: number
+}
+
 export interface CellGrid<C> {
   readonly value: (layer: number, column: number) => EffectValue
   readonly cell: (layer: number, column: number) => C | undefined
@@ -21,7 +27,7 @@ export function columnOf(cell: Placed): number {
 }
 
 /** A picked cell as the address has it, `layer.column`; null where nothing is picked. */
-export function pickedCell(text: string): { layer: number; column: number } | null {
+export function pickedCell(text: string): Place | null {
   const match = /^(\d{1,9})\.(\d{1,9})$/.exec(text)
   return match ? { layer: Number(match[1]), column: Number(match[2]) } : null
 }

@@ -12,6 +12,8 @@ interface Placed {
 interface Props<C extends Placed> {
   readonly title: string
   readonly says: string
+  /** What the numbers are and where they come from, for a hint. */
+  readonly about: string
   readonly cells: readonly C[]
   readonly read: (cell: C) => number | null
   readonly most: number
@@ -23,7 +25,7 @@ interface Props<C extends Placed> {
 const SHOWN = 60
 
 export function StrongestCells<C extends Placed>(props: Props<C>) {
-  const { title, says, cells, read, most, name, selected, onPick } = props
+  const { title, says, about, cells, read, most, name, selected, onPick } = props
   return (
     <section className="strongest" aria-label={title}>
       <h3 className="pane-title">
@@ -40,6 +42,7 @@ export function StrongestCells<C extends Placed>(props: Props<C>) {
                 type="button"
                 className={on ? 'effect-line is-selected' : 'effect-line'}
                 aria-pressed={on}
+                title={about}
                 onClick={() => onPick(cell.layer, column)}
               >
                 <span className="token-text clip">{name(cell)}</span>

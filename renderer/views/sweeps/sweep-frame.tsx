@@ -14,6 +14,8 @@ interface Props<K extends ExperimentKind> {
   readonly title: string
   /** Beside the title: metric, ends. */
   readonly note: ReactNode
+  /** What its numbers are and where they come from, for a hint. */
+  readonly about: string
   /** What the status bar calls the sweep when it goes on. */
   readonly called: string
   readonly tools?: ReactNode
@@ -23,7 +25,7 @@ interface Props<K extends ExperimentKind> {
 }
 
 export function SweepFrame<K extends ExperimentKind>(props: Props<K>) {
-  const { sweep, title, note, called, tools, figure, side, children } = props
+  const { sweep, title, note, about, called, tools, figure, side, children } = props
   const { kind, id, request, cells, planned, running } = sweep
   return (
     <div className="sweep-result">
@@ -31,7 +33,7 @@ export function SweepFrame<K extends ExperimentKind>(props: Props<K>) {
         <header className="pattern-head">
           <h3 className="pane-title">
             {title}
-            <span>{note}</span>
+            <span title={about}>{note}</span>
           </h3>
           <div className="pattern-tools">
             <span className="muted small-text mono">

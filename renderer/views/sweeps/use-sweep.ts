@@ -2,13 +2,23 @@
  * The sweep that a pane shows: the one that runs, else the stored one that was chosen. In: a kind and the chosen number as
  * the address has it. Out: its request, its cells so far and how it stands; null where there is none.
  */
-import type { ExperimentDetail, ExperimentKind, Experiments } from '../../../core/api/contract.ts'
+import type {
+  ExperimentDetail,
+  ExperimentKind,
+  ExperimentSummary,
+  Experiments,
+} from '../../../core/api/contract.ts'
 import { useExperiment, useLiveSweep } from '../../api/experiments.ts'
 
 export interface ShownSweep<K extends ExperimentKind> {
   readonly kind: K
   /** The stored sweep; null until it has begun. */
   readonly id: number | null
+  /** The checkpoint that it is of: its path and its name. */
+  readonly model: string
+  readonly modelName: string
+  /** Its entry in the workspace, so that it can be opened where it belongs; null until it has ended. */
+  readonly stored: ExperimentSummary | null
   readonly request: Experiments[K]['request']
   readonly cells: readonly Experiments[K]['cell'][]
   /** What is known at the end only; null before it. */
@@ -21,10 +31,16 @@ export interface ShownSweep<K extends ExperimentKind> {
   readonly warnings: readonly string[]
 }
 
-export function useSweep<K extends ExperimentKind>(kind: K, chosen: string): ShownSweep<K> | null {
+/** `open`: path of the checkpoint that is open; a sweep that runs on another one does not stand before its own. */
+export function useSweep<K extends ExperimentKind>(
+  kind: K,
+  chosen: string,
+  open: string,
+): ShownSweep<K> | null {
   const live = useLiveSweep(kind)
   const id = /^\d+$/.test(chosen) ? Number(chosen) : null
-  const ofLive = live && (live.experiment === id || live.state === 'running') ? live : null
+  const runsHere = live?.state === 'running' && live.request.model === open
+  const ofLive = live && (live.experiment === id || runsHere) ? live : null
   const running = ofLive?.state === 'running'
   const stored = useExperiment(kind, running ? null : id).data as ExperimentDetail<K> | null | undefined
   const request = ofLive?.request ?? (stored?.request as Experiments[K]['request'] | undefined)
@@ -34,6 +50,9 @@ export function useSweep<K extends ExperimentKind>(kind: K, chosen: string): Sho
   return {
     kind,
     id: ofLive?.experiment ?? stored?.id ?? null,
+    model: request.model,
+    modelName: stored?.modelName ?? request.model,
+    stored: stored ?? null,
     request,
     cells,
     result: (stored?.result ?? null) as ExperimentDetail<K>['result'],
