@@ -1,6 +1,7 @@
 /** The window: header, library, token strip and tabs, inspector, status bar. */
 import { Tabs } from '@base-ui/react/tabs'
 import { useQuery } from '@tanstack/react-query'
+import { useDeferredValue } from 'react'
 import { Group, Panel, Separator, useDefaultLayout } from 'react-resizable-panels'
 import { useModel } from '../../api/queries.ts'
 import { useEngineState, useOpenProblem } from '../../state/desktop.ts'
@@ -85,8 +86,14 @@ function Banner() {
   )
 }
 
+function viewOf(tab: string) {
+  return VIEWS.find((v) => v.id === tab) ?? VIEWS[0]!
+}
+
 function Centre() {
   const tab = useSelection((s) => s.tab)
+  const known = viewOf(tab)
+  const drawn = viewOf(useDeferredValue(tab)) // a large view is drawn in short tasks: its tab is marked before
   const model = useSelection((s) => s.model)
   const opened = useModel().data
   const start = useQuery({
@@ -108,17 +115,14 @@ function Centre() {
         <p>Choose one on the left, or open a folder that holds config.json and model.safetensors.</p>
       </Empty>
     )
-  const known = VIEWS.find((v) => v.id === tab) ?? VIEWS[0]!
   const own = viewsOf(opened)
   const shown = VIEWS.filter((v) => v === known || own.includes(v))
   return (
     <Tabs.Root className="tabs" value={known.id} onValueChange={(next: string) => select({ tab: next })}>
       <TabRow views={shown} open={known.id} />
-      {shown.map((v) => (
-        <Tabs.Panel key={v.id} value={v.id} className="tab-panel">
-          <v.view />
-        </Tabs.Panel>
-      ))}
+      <Tabs.Panel key={drawn.id} value={known.id} className="tab-panel">
+        <drawn.view />
+      </Tabs.Panel>
     </Tabs.Root>
   )
 }
