@@ -37,12 +37,21 @@ describe.sequential('a sweep', () => {
     await eventually(() => page.locator('.sweep-main').textContent()).toMatch(/16\/16/)
     const shown = await effects()
     await library().getByRole('button', { name: '1024', exact: true }).click()
-    await page.getByText('What was open is of induction-2l; its numbers do not hold here.').waitFor()
+    await page.getByText('What was open is of induction-2l, not of this checkpoint.').waitFor()
     expect(await effects()).toEqual([])
     await page.getByRole('button', { name: 'Open it on induction-2l' }).click()
     await eventually(effects).toEqual(shown)
     await eventually(() => address().get('model')).toBe('induction-2l')
     expect(await page.locator('.elsewhere').count()).toBe(0)
+    // The last step has the weights of the finished model: what holds for one holds for the other.
+    await library().getByRole('button', { name: '6000', exact: true }).click()
+    await eventually(() => address().get('model')).toBe('induction-2l/checkpoints/step6000')
+    await eventually(effects).toEqual(shown)
+    await library()
+      .getByRole('button', { name: /^induction-2l *13 steps/ })
+      .click()
+    await eventually(() => address().get('model')).toBe('induction-2l')
+    await eventually(effects).toEqual(shown)
   })
 
   it('names its prompt while another one is shown', async () => {

@@ -43,6 +43,7 @@ const model = {
   path: PATH,
   name: 'gallery',
   contentHash: '0123456789ab',
+  series: [],
   spec: { n_layers: 2, n_heads: 4, n_kv_heads: 4, d_vocab: 64, encoder: { n_layers: 2, n_heads: 4 } },
 } as unknown as OpenedModel
 const run = {

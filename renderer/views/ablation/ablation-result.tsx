@@ -21,7 +21,7 @@ import { aboutSweep, rounded } from '../sweeps/about-sweep.ts'
 import { CellReadOut } from '../sweeps/cell-read-out.tsx'
 import { cellGrid, columnOf, type Place, pickedCell } from '../sweeps/cells.ts'
 import { OtherCheckpoint, OtherPrompt } from '../sweeps/elsewhere.tsx'
-import { idsOfSweep, isOfModel, isOfRun } from '../sweeps/of-selection.ts'
+import { idsOfSweep, isOfRun } from '../sweeps/of-selection.ts'
 import { StrongestCells } from '../sweeps/strongest-cells.tsx'
 import { SweepFrame } from '../sweeps/sweep-frame.tsx'
 import { type ShownSweep, useSweep } from '../sweeps/use-sweep.ts'
@@ -31,8 +31,8 @@ const direct = (cell: AblationCell) => cell.direct ?? null
 
 export function AblationResult({ model, run }: { model: OpenedModel; run: RunDetail }) {
   const [chosen] = useTool<string>('ablation', '')
-  const sweep = useSweep('ablate', chosen, model.path)
-  if (sweep && isOfModel(sweep, model)) return <Result model={model} run={run} sweep={sweep} />
+  const sweep = useSweep('ablate', chosen, model)
+  if (sweep?.here) return <Result model={model} run={run} sweep={sweep} />
   return (
     <Empty title="Nothing ablated yet">
       <p>
@@ -40,7 +40,7 @@ export function AblationResult({ model, run }: { model: OpenedModel; run: RunDet
         direct effect beside it is what the part itself writes towards the answer; where the two differ,
         others make up for it.
       </p>
-      <OtherCheckpoint sweep={sweep} model={model} />
+      <OtherCheckpoint sweep={sweep} />
     </Empty>
   )
 }

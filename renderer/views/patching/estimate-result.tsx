@@ -15,7 +15,6 @@ import { select, setHover, useTool } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
 import { ContinueSweep } from '../sweeps/continue-sweep.tsx'
 import { OtherPrompt } from '../sweeps/elsewhere.tsx'
-import { isOfModel } from '../sweeps/of-selection.ts'
 import { SweepProblems } from '../sweeps/sweep-frame.tsx'
 import { useSweep } from '../sweeps/use-sweep.ts'
 import { sourceFacts } from './source-of.ts'
@@ -29,8 +28,8 @@ interface Props {
 
 export function EstimateResult({ model, run, corrupt }: Props) {
   const [chosen] = useTool<string>('attribute', '')
-  const found = useSweep('attribute', chosen, model.path)
-  const sweep = found && isOfModel(found, model) ? found : null
+  const found = useSweep('attribute', chosen, model)
+  const sweep = found?.here ? found : null
   const all = sweep?.cells
   const cells = useMemo(() => (all ?? []).filter((cell) => cell.exact !== undefined), [all])
   if (!sweep) return null

@@ -20,7 +20,6 @@ import { aboutSweep, rounded } from '../sweeps/about-sweep.ts'
 import { CellReadOut } from '../sweeps/cell-read-out.tsx'
 import { cellGrid, columnOf, type Place, pickedCell } from '../sweeps/cells.ts'
 import { OtherCheckpoint, OtherPrompt } from '../sweeps/elsewhere.tsx'
-import { isOfModel } from '../sweeps/of-selection.ts'
 import { StrongestCells } from '../sweeps/strongest-cells.tsx'
 import { SweepFrame } from '../sweeps/sweep-frame.tsx'
 import { TwoPredictions } from '../sweeps/two-predictions.tsx'
@@ -40,15 +39,15 @@ interface Props {
 export function PatchResult(props: Props) {
   const { model } = props
   const [chosen] = useTool<string>('patch', '')
-  const sweep = useSweep('patch', chosen, model.path)
-  if (sweep && isOfModel(sweep, model)) return <Result {...props} sweep={sweep} />
+  const sweep = useSweep('patch', chosen, model)
+  if (sweep?.here) return <Result {...props} sweep={sweep} />
   return (
     <Empty title="Nothing patched yet">
       <p>
         Each cell is one run: the value of the clean prompt put into the corrupt one at that place. Blue cells
         bring the answer back.
       </p>
-      <OtherCheckpoint sweep={sweep} model={model} />
+      <OtherCheckpoint sweep={sweep} />
     </Empty>
   )
 }

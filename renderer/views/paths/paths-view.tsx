@@ -63,13 +63,12 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
   const place = placeExists(looked, shape) ? looked : 'logits'
   const ids = measured.split('.').filter(Boolean).map(Number).filter(Number.isSafeInteger)
   const asked = {
-    model: model.path,
     prompts: pair.prompts,
     metric: pair.metric,
     chosen: useSelection((s) => s.tool),
     mlps,
   }
-  const effects = useEffects(ids, asked)
+  const effects = useEffects(model, ids, asked)
   const { cells, ends, live } = effects
   const most = useMemo(
     () => Math.max(0, ...[...cells.values()].map((cell) => Math.abs(cell.delta ?? 0))),

@@ -4,18 +4,17 @@
  */
 import { useQueries } from '@tanstack/react-query'
 import { useMemo } from 'react'
-import type { ExperimentDetail, PathRequest, PromptInput } from '../../../core/api/contract.ts'
+import type { ExperimentDetail, OpenedModel, PathRequest, PromptInput } from '../../../core/api/contract.ts'
 import type { PathCell } from '../../../core/intervene/path.ts'
 import { api } from '../../api/client.ts'
 import { type LiveSweep, useLiveSweep } from '../../api/experiments.ts'
 import { sameMetric } from '../../state/metric.ts'
 import { ownIds } from '../../state/prompt-of.ts'
+import { useSameWeights } from '../sweeps/same-weights.ts'
 import { edgeName } from './circuit.ts'
 
 /** What an effect depends on beside its edge. */
 export interface Asked {
-  /** Path of the open checkpoint. */
-  readonly model: string
   readonly prompts: Pick<PathRequest, 'clean' | 'corrupt'>
   readonly metric: PathRequest['metric'] | null
   /** The tokens that were chosen, as the fields keep them. */
@@ -34,7 +33,7 @@ export interface Effects {
   readonly warnings: readonly string[]
 }
 
-export function useEffects(ids: readonly number[], asked: Asked): Effects {
+export function useEffects(model: OpenedModel, ids: readonly number[], asked: Asked): Effects {
   const live = useLiveSweep('path')
   // One that runs is heard live: a reply from its middle would stand over what it ends with.
   const ended = live?.state === 'running' ? ids.filter((id) => id !== live.experiment) : ids
@@ -48,21 +47,28 @@ export function useEffects(ids: readonly number[], asked: Asked): Effects {
   const details = stored
     .map(({ data }) => data)
     .filter((detail): detail is ExperimentDetail<'path'> => detail?.kind === 'path')
+  const here = useSameWeights(
+    model,
+    details.map(({ request }) => request.model),
+  )
   const key = JSON.stringify([
     asked,
+    [...here],
     details.map(({ id, done, complete }) => [id, done, complete]),
     live?.cells.length,
   ])
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key says when any of them changes
   return useMemo(() => {
-    const fitting = details.filter((detail) => fits(asked, detail.request, idsOf(detail)))
+    const fitting = details.filter(
+      ({ request }, i) => here.has(request.model) && fits(asked, request, idsOf(details[i]!)),
+    )
     const cells = new Map<string, PathCell>()
     const add = (more: readonly PathCell[]) => {
       for (const cell of more) cells.set(edgeName(cell), cell)
     }
     for (const detail of fitting) add(detail.cellList)
     const own = live && [ownIds(live.request.clean), ownIds(live.request.corrupt)]
-    const now = live && fits(asked, live.request, own!)
+    const now = live && here.has(live.request.model) && fits(asked, live.request, own!)
     if (live && now) add(live.cells)
     const result = fitting.findLast((detail) => detail.result)?.result
     return {
@@ -89,7 +95,6 @@ function fits(
 ): boolean {
   const { clean, corrupt } = asked.prompts
   return (
-    request.model === asked.model &&
     prompts[0]?.join() === ownIds(clean).join() &&
     prompts[1]?.join() === ownIds(corrupt).join() &&
     sameSource(request.clean, clean) &&

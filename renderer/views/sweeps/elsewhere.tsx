@@ -4,17 +4,17 @@
  * are the same.
  */
 import { useMutation } from '@tanstack/react-query'
-import type { OpenedModel, RunDetail } from '../../../core/api/contract.ts'
+import type { RunDetail } from '../../../core/api/contract.ts'
 import type { TokenView } from '../../../core/checkpoint/types.ts'
 import { openExperiment } from '../../state/open.ts'
-import { type AnySweep, idsOfSweep, isOfModel, isOfRun, sameIds } from './of-selection.ts'
+import { type AnySweep, idsOfSweep, isOfRun, sameIds } from './of-selection.ts'
 
 /** Beside "nothing yet": the sweep that was chosen is another checkpoint's. */
-export function OtherCheckpoint({ sweep, model }: { sweep: AnySweep | null; model: OpenedModel }) {
-  if (sweep === null || isOfModel(sweep, model)) return null
+export function OtherCheckpoint({ sweep }: { sweep: AnySweep | null }) {
+  if (sweep === null || sweep.here) return null
   return (
     <p>
-      What was open is of {sweep.modelName}; its numbers do not hold here.{' '}
+      What was open is of {sweep.modelName}, not of this checkpoint.{' '}
       <OpenThere sweep={sweep} label={`Open it on ${sweep.modelName}`} />
     </p>
   )

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { AblateRequest, PatchRequest } from '../../../core/api/contract.ts'
 import type { TokenView } from '../../../core/checkpoint/types.ts'
-import { idsOfSweep, isOfModel, isOfRun } from './of-selection.ts'
+import { idsOfSweep, isOfRun } from './of-selection.ts'
 
 const views = (...ids: number[]): TokenView[] =>
   ids.map((id) => ({ id, text: `t${id}`, special: false, group: null }))
@@ -13,12 +13,7 @@ const ablate = (prompt: AblateRequest['prompt']): AblateRequest => ({
   metric: { kind: 'loss' },
 })
 
-describe('a sweep and the selection', () => {
-  it('is of a checkpoint by its path, though another has the same shape', () => {
-    expect(isOfModel({ model: 'm/step1' }, { path: 'm/step1' })).toBe(true)
-    expect(isOfModel({ model: 'm/step1' }, { path: 'm' })).toBe(false)
-  })
-
+describe('a sweep and the shown run', () => {
   it('is of a run where the ids are the same: those that ran, else those that were asked for', () => {
     const run = { views: views(1, 2, 3) }
     expect(isOfRun({ request: ablate({ ids: [1, 2, 3] }), prompts: [] }, run)).toBe(true)

@@ -1,17 +1,13 @@
-/** Whether a sweep is of what is selected. In: a sweep, the open checkpoint, the shown run. Out: yes or no, and its ids. Pure. */
-import type { ExperimentKind, OpenedModel, PromptInput, RunDetail } from '../../../core/api/contract.ts'
+/** Whether a sweep is of the prompt that is shown. In: a sweep, the shown run. Out: yes or no, and its ids. Pure. */
+import type { ExperimentKind, PromptInput, RunDetail } from '../../../core/api/contract.ts'
 import { ownIds } from '../../state/prompt-of.ts'
 import type { ShownSweep } from './use-sweep.ts'
 
 /** A sweep of any kind, as far as its place is concerned. */
 export type AnySweep = Pick<
   ShownSweep<ExperimentKind>,
-  'model' | 'modelName' | 'stored' | 'request' | 'prompts'
+  'modelName' | 'here' | 'stored' | 'request' | 'prompts'
 >
-
-export function isOfModel({ model }: Pick<AnySweep, 'model'>, { path }: Pick<OpenedModel, 'path'>): boolean {
-  return model === path
-}
 
 /** Ids of its prompt (0: the only or clean one, 1: the corrupt one); empty where they are not known or there is none. */
 export function idsOfSweep(

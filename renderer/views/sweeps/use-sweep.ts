@@ -7,8 +7,10 @@ import type {
   ExperimentKind,
   ExperimentSummary,
   Experiments,
+  OpenedModel,
 } from '../../../core/api/contract.ts'
 import { useExperiment, useLiveSweep } from '../../api/experiments.ts'
+import { useSameWeights } from './same-weights.ts'
 
 export interface ShownSweep<K extends ExperimentKind> {
   readonly kind: K
@@ -17,6 +19,8 @@ export interface ShownSweep<K extends ExperimentKind> {
   /** The checkpoint that it is of: its path and its name. */
   readonly model: string
   readonly modelName: string
+  /** Whether that is what is open. */
+  readonly here: boolean
   /** Its entry in the workspace, so that it can be opened where it belongs; null until it has ended. */
   readonly stored: ExperimentSummary | null
   readonly request: Experiments[K]['request']
@@ -31,19 +35,20 @@ export interface ShownSweep<K extends ExperimentKind> {
   readonly warnings: readonly string[]
 }
 
-/** `open`: path of the checkpoint that is open; a sweep that runs on another one does not stand before its own. */
+/** A sweep that runs on another checkpoint than the open one does not stand before the chosen one. */
 export function useSweep<K extends ExperimentKind>(
   kind: K,
   chosen: string,
-  open: string,
+  open: OpenedModel,
 ): ShownSweep<K> | null {
   const live = useLiveSweep(kind)
   const id = /^\d+$/.test(chosen) ? Number(chosen) : null
-  const runsHere = live?.state === 'running' && live.request.model === open
+  const runsHere = live?.state === 'running' && live.request.model === open.path
   const ofLive = live && (live.experiment === id || runsHere) ? live : null
   const running = ofLive?.state === 'running'
   const stored = useExperiment(kind, running ? null : id).data as ExperimentDetail<K> | null | undefined
   const request = ofLive?.request ?? (stored?.request as Experiments[K]['request'] | undefined)
+  const same = useSameWeights(open, request ? [request.model] : [])
   if (!request) return null
   const kept = stored?.cellList as readonly Experiments[K]['cell'][] | undefined
   const cells = (running ? ofLive.cells : (kept ?? ofLive?.cells)) ?? []
@@ -52,6 +57,7 @@ export function useSweep<K extends ExperimentKind>(
     id: ofLive?.experiment ?? stored?.id ?? null,
     model: request.model,
     modelName: stored?.modelName ?? request.model,
+    here: same.has(request.model),
     stored: stored ?? null,
     request,
     cells,
