@@ -66,7 +66,7 @@ test('classes are filtered by name, in full or shortened, and none is one', () =
   expect(fits('class induction and induction > .95', made(0.9, 0.5))).toBe(false)
   expect(fits('class previous token L0', made(0.1, 0.9))).toBe(true)
   expect(parseFilter('class verbs', names).problem).toMatch(
-    /No class is called “verbs”: induction, previous_token, none/,
+    /No class is called “verbs”: induction, previous token, none/,
   )
 })
 

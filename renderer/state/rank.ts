@@ -89,7 +89,8 @@ export function parseFilter(
     } else if (kind) {
       const key = kind[1]!.toLowerCase().replaceAll(/[ -]/g, '_')
       const found = [...scores, 'none'].filter((name) => name.startsWith(key))
-      if (found.length !== 1) return unread(`No class is called “${kind[1]}”: ${scores.join(', ')}, none.`)
+      if (found.length !== 1)
+        return unread(`No class is called “${kind[1]}”: ${scores.map(scoreLabel).join(', ')}, none.`)
       const wanted = found[0] === 'none' ? null : found[0]!
       tests.push((h) => classOf(h) === wanted)
       rest = rest.slice(kind[0].length).trim()
@@ -101,7 +102,7 @@ export function parseFilter(
       const key = bound[1]!.trim().toLowerCase().replaceAll(/[ -]/g, '_')
       const found = scores.filter((s) => s.startsWith(key))
       if (found.length !== 1) {
-        return unread(`No score is called “${bound[1]!.trim()}”: ${scores.join(', ')}.`)
+        return unread(`No score is called “${bound[1]!.trim()}”: ${scores.map(scoreLabel).join(', ')}.`)
       }
       tests.push(comparison(found[0]!, bound[2]!, Number(bound[3])))
       rest = rest.slice(bound[0].length).trim()

@@ -173,7 +173,13 @@ function Gallery() {
         <Waterfall parts={partsOf(components, 'part', 'depth')} total={1.85} ordered pos={15} />
       </Figure>
       <Figure name="scatter" width={520} height={300}>
-        <ScoreScatter heads={heads} x="induction" y="previous_token" matches={(h) => h.layer === 1} />
+        <ScoreScatter
+          heads={heads}
+          x="induction"
+          y="previous_token"
+          hue="induction"
+          matches={(h) => h.layer === 1}
+        />
       </Figure>
       <Figure name="series" width={620} height={300}>
         <SeriesChart

@@ -19,6 +19,8 @@ interface Shown {
   readonly score: string
   /** The score on the other axis of a scatter; null: a grid. */
   readonly against: string | null
+  /** The score that colours the dots of a scatter. */
+  readonly hue: string
   readonly order: Order
   readonly groups: readonly Group[] | null
   /** As it was typed. */
@@ -28,11 +30,11 @@ interface Shown {
 }
 
 export function headsFigure(shown: Shown): Figure {
-  const { model, scan, thumbnails, score, against, order, groups, filter, matches, selected } = shown
+  const { model, scan, thumbnails, score, against, hue, order, groups, filter, matches, selected } = shown
   const heads = scan?.heads ?? null
   const x = scoreLabel(score)
   const faded = filter === '' ? '' : ` Faded: outside the filter “${filter}”.`
-  const scores = against === null ? [score] : [score, against]
+  const scores = against === null ? [score] : [...new Set([score, against, hue])]
   const places =
     order === 'layers' ? 'Rows are layers (the lowest below), columns heads' : `Heads by ${order}`
   const tile = thumbnails
@@ -43,7 +45,7 @@ export function headsFigure(shown: Shown): Figure {
     note:
       against === null
         ? `${places}; ${tile} ${x}.${faded}`
-        : `One dot a head: across ${x}, upwards ${scoreLabel(against)}.${faded}`,
+        : `One dot a head: across ${x}, upwards ${scoreLabel(against)}, colour ${scoreLabel(hue)} (white 0, dark blue 1).${faded}`,
     ofModel: thumbnails === null,
     facts: scan
       ? [
@@ -54,8 +56,15 @@ export function headsFigure(shown: Shown): Figure {
     body: () => {
       if (against === null || heads === null)
         return headGridBody({ spec: model.spec, order, groups, heads, thumbnails, score, matches })
-      const drawn = { shown: withBoth(heads, score, against), x: score, y: against, matches, selected }
-      return chartFigure((c) => scatterOption(drawn, c), 640, 520)
+      const drawn = {
+        shown: withBoth(heads, score, against, selected),
+        x: score,
+        y: against,
+        hue,
+        matches,
+        selected,
+      }
+      return chartFigure((c) => scatterOption(drawn, 'light', c), 640, 520)
     },
     table: () => ({
       columns: ['layer', 'head', 'score', 'value', 'low', 'high', 'n', 'why'],

@@ -18,6 +18,8 @@ export const useOrder = () => useTool<Order>('order', 'layers')
 export const useTileSize = () => useTool<TileSize>('size', 'fit')
 /** The score on the other axis of the scatter. */
 export const useAgainst = () => useTool<string>('against', 'previous_token')
+/** The score that colours the dots of the scatter; unchosen: that of the axis across. */
+export const useHue = () => useTool<string>('hue', '')
 
 const ORDERS: readonly { readonly value: Order; readonly label: string }[] = [
   { value: 'layers', label: 'layers' },
@@ -47,6 +49,8 @@ export function HeadsToolbar(props: Props) {
   const [order, setOrder] = useOrder()
   const [size, setSize] = useTileSize()
   const [against, setAgainst] = useAgainst()
+  const [hue, setHue] = useHue()
+  const scattered = tiles === 'scatter'
   const scores = (names.length ? names : [score]).map((name) => ({ value: name, label: scoreLabel(name) }))
   const choose = () => {
     const { head } = filter
@@ -56,9 +60,9 @@ export function HeadsToolbar(props: Props) {
   return (
     <div className="toolbar is-wrapping">
       <span className="field">
-        <span>colour</span>
+        <span>{scattered ? 'across' : 'colour'}</span>
         <Choice
-          label="Score that colours the heads"
+          label={scattered ? 'Score across' : 'Score that colours the heads'}
           value={score}
           options={scores}
           onChange={(next) => select({ score: next })}
@@ -74,11 +78,22 @@ export function HeadsToolbar(props: Props) {
         ]}
         onChange={(next) => select({ tiles: next })}
       />
-      {tiles === 'scatter' ? (
-        <span className="field">
-          <span>against</span>
-          <Choice label="Score on the other axis" value={against} options={scores} onChange={setAgainst} />
-        </span>
+      {scattered ? (
+        <>
+          <span className="field">
+            <span>against</span>
+            <Choice label="Score on the other axis" value={against} options={scores} onChange={setAgainst} />
+          </span>
+          <span className="field">
+            <span>colour</span>
+            <Choice
+              label="Score that colours the heads"
+              value={hue || score}
+              options={scores}
+              onChange={(next) => setHue(next === score ? '' : next)}
+            />
+          </span>
+        </>
       ) : (
         <>
           <span className="field">

@@ -15,7 +15,7 @@ import { byGroups, byLayers, groupsOf } from './arrange.ts'
 import { GridPane } from './grid-pane.tsx'
 import { COLUMN_LABEL, ROW_LABEL } from './head-grid.tsx'
 import { headsFigure } from './heads-figure.ts'
-import { HeadsToolbar, useAgainst, useOrder, useTileSize } from './heads-toolbar.tsx'
+import { HeadsToolbar, useAgainst, useHue, useOrder, useTileSize } from './heads-toolbar.tsx'
 import { BETWEEN, gridLayout, NARROW } from './layout.ts'
 import { RankedList } from './ranked-list.tsx'
 import { ScoreScatter } from './score-scatter.tsx'
@@ -45,11 +45,14 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
   const [order] = useOrder()
   const [zoom] = useTileSize()
   const [against] = useAgainst()
+  const [chosenHue] = useHue()
+  const hue = chosenHue || score
   const care = useCare()
   const kept = useHeldGrid()
-  const held = wanted === 'scatter' ? null : kept
 
   const heads = scan.data?.heads ?? null
+  const scattered = wanted === 'scatter' && (heads !== null || scan.isPending) // without scores there is nothing to scatter
+  const held = scattered ? null : kept
   const names = useMemo(() => Object.keys(heads?.[0]?.scores ?? {}), [heads])
   const pinned = usePins()
   const notes = useNotes().data
@@ -64,7 +67,7 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
   const layout = gridLayout(model.spec, size, ROW_LABEL, COLUMN_LABEL, held?.spec)
   const pitch = zoom === 'fit' ? layout.pitch : zoom === 'medium' ? 44 : 76
   const room = layout.beside
-    ? (size.width - PADDING) * (held ? 0.5 : 0.42)
+    ? Math.min(layout.widest ?? size.width, (size.width - PADDING) * (held ? 0.5 : 0.42))
     : size.width - PADDING - (size.width < NARROW ? 0 : RANKED)
   const own = held ? (room - BETWEEN) / 2 : room
   const looks = order === 'alike' ? thumbnails : null
@@ -78,7 +81,7 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
   )
   // Without scores small pictures say more than empty squares.
   const auto = pitch >= 28 || (!heads && !scan.isPending) ? 'patterns' : 'scores'
-  const tiles = wanted === 'auto' ? auto : wanted
+  const tiles = scattered ? 'scatter' : wanted === 'auto' || wanted === 'scatter' ? auto : wanted
   const whole = zoom === 'fit' && order === 'layers' && !held
 
   return (
@@ -100,6 +103,7 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
             thumbnails: tiles === 'patterns' ? thumbnails : null,
             score,
             against: tiles === 'scatter' ? against : null,
+            hue,
             order,
             groups,
             filter: typed,
@@ -111,14 +115,18 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
       <div className={`heads-body ${layout.beside ? 'is-beside' : 'is-stacked'}`} ref={measure}>
         <div
           className="grid-scroll"
-          style={whole ? {} : { maxWidth: room, maxHeight: layout.beside ? undefined : size.height * 0.42 }}
+          style={
+            whole
+              ? { maxWidth: layout.widest ?? undefined }
+              : { maxWidth: room, maxHeight: layout.beside ? undefined : size.height * 0.42 }
+          }
         >
           {size.width > 0 && tiles === 'scatter' && heads && (
             <div
               className="scatter-box"
               style={{ width: room, height: layout.beside ? size.height - 16 : 240 }}
             >
-              <ScoreScatter heads={heads} x={score} y={against} matches={matches} />
+              <ScoreScatter heads={heads} x={score} y={against} hue={hue} matches={matches} />
             </div>
           )}
           {size.width > 0 && tiles !== 'scatter' && (

@@ -29,6 +29,15 @@ test('two grids beside each other fit where one does', () => {
   expect(pitch).toBeGreaterThan(28) // patterns can still be seen
 })
 
-test('tiles never shrink below what a pointer can hit', () => {
-  expect(at(48, 48, 800, 400).pitch).toBe(11)
+test('many heads leave the pattern its room: smaller tiles first, then the grid scrolls', () => {
+  const { pitch, widest } = at(48, 48)
+  expect(pitch).toBe(7)
+  expect(30 + 48 * pitch).toBeLessThanOrEqual(widest!)
+  expect(at(48, 48, 800, 400)).toMatchObject({ pitch: 7, widest: 800 - 24 - 226 - 32 - 260 })
+  expect(at(48, 48, 2400, 1400).pitch).toBeGreaterThan(11)
+  expect(at(2, 8).widest).toBeNull()
+})
+
+test('tiles in a place without a pattern beside them never shrink below what a pointer can hit', () => {
+  expect(at(48, 48, 600, 400).pitch).toBe(11)
 })

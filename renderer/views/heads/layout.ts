@@ -8,10 +8,16 @@ const CAPTION = 20
 /** A place of so few pixels has everything in one column; as the style sheet has it. */
 export const NARROW = 680
 const PADDING = 24 // of the body, both sides
+/** What a pattern beside the grid should have; with less than the second its tools would lie over what is beside it. */
+const [PATTERN, PATTERN_LEAST] = [330, 260]
+/** Tiles shrink to the first before they take the room of the pattern, and never below the second. */
+const [SMALL, SMALLEST] = [11, 7]
 
 export interface GridLayout {
   readonly beside: boolean
   readonly pitch: number
+  /** The width beyond which the grid scrolls, so that the pattern beside it keeps its place; null: it has none beside it. */
+  readonly widest: number | null
 }
 
 interface Heads {
@@ -21,7 +27,8 @@ interface Heads {
 
 /**
  * Wide, flat models get the pattern below the grid; the others beside it. Tiles are 11 to 84 pixels, up to 132 in a very
- * large window. With `second` two grids stand beside each other.
+ * large window, and down to 7 where many heads would leave the pattern no room. With `second` two grids stand beside each
+ * other.
  */
 export function gridLayout(
   spec: Heads,
@@ -42,5 +49,11 @@ export function gridLayout(
     : { width: width - labels - 8, height: size.height * (size.height < 560 ? 0.3 : 0.36) - above }
   const pitch = Math.floor(Math.min(room.width / heads, room.height / layers))
   const most = size.height > 1200 ? 132 : 84
-  return { beside, pitch: Math.min(most, Math.max(11, pitch)) }
+  const beforePattern = Math.floor((width - PATTERN - labels) / heads)
+  const least = beside && !second ? Math.max(SMALLEST, Math.min(SMALL, beforePattern)) : SMALL
+  return {
+    beside,
+    pitch: Math.min(most, Math.max(least, pitch)),
+    widest: beside ? Math.max(0, width - PATTERN_LEAST) : null,
+  }
 }

@@ -1,7 +1,8 @@
-/** Every head by two scores. A click chooses the head; the filter fades the others. */
+/** Every head by two scores, coloured by a third or by one of them. A click chooses the head; the filter fades the others. */
 
 import { useCallback, useMemo } from 'react'
 import type { HeadScores } from '../../../core/analysis/types.ts'
+import { weightColor } from '../../charts/color.ts'
 import { type ChartColors, chartColors } from '../../charts/css-colors.ts'
 import { EChart } from '../../charts/echart.tsx'
 import { plainTooltip } from '../../charts/tooltip.ts'
@@ -9,22 +10,24 @@ import { preciseWeight } from '../../state/format.ts'
 import { scoreLabel } from '../../state/rank.ts'
 import { type HeadId, headName, sameHead } from '../../state/selection.ts'
 import { select, useSelection } from '../../state/store.ts'
-import { useTheme } from '../../state/theme.ts'
+import { type Theme, useTheme } from '../../state/theme.ts'
 
 interface Props {
   readonly heads: readonly HeadScores[]
   readonly x: string
   readonly y: string
+  /** The score that colours the dots. */
+  readonly hue: string
   readonly matches: (head: HeadScores) => boolean
 }
 
-export function ScoreScatter({ heads, x, y, matches }: Props) {
+export function ScoreScatter({ heads, x, y, hue, matches }: Props) {
   const theme = useTheme()
   const selected = useSelection((s) => s.head)
-  const shown = useMemo(() => withBoth(heads, x, y), [heads, x, y])
+  const shown = useMemo(() => withBoth(heads, x, y, selected), [heads, x, y, selected])
   const option = useMemo(
-    () => scatterOption({ shown, x, y, matches, selected }, chartColors(theme)),
-    [shown, x, y, matches, selected, theme],
+    () => scatterOption({ shown, x, y, hue, matches, selected }, theme, chartColors(theme)),
+    [shown, x, y, hue, matches, selected, theme],
   )
   const pick = useCallback(
     (index: number) => {
@@ -37,26 +40,35 @@ export function ScoreScatter({ heads, x, y, matches }: Props) {
     <EChart
       option={option}
       onItem={pick}
-      label={`${shown.length} heads by ${scoreLabel(x)} and ${scoreLabel(y)}; the ranked list beside it has the same heads as buttons`}
+      label={`${shown.length} heads by ${scoreLabel(x)} and ${scoreLabel(y)}, coloured by ${scoreLabel(hue)}; the ranked list beside it has the same heads as buttons`}
     />
   )
 }
 
-/** Heads that have both scores. */
-export function withBoth(heads: readonly HeadScores[], x: string, y: string): readonly HeadScores[] {
-  return heads.filter((h) => h.scores[x]?.value != null && h.scores[y]?.value != null)
+/** Heads that have both scores; the selected one last, so that it is drawn over the others. */
+export function withBoth(
+  heads: readonly HeadScores[],
+  x: string,
+  y: string,
+  selected: HeadId | null,
+): readonly HeadScores[] {
+  const both = heads.filter((h) => h.scores[x]?.value != null && h.scores[y]?.value != null)
+  const on = both.find((h) => sameHead(selected, h))
+  return on ? [...both.filter((h) => h !== on), on] : both
 }
 
 interface Drawn {
   readonly shown: readonly HeadScores[]
   readonly x: string
   readonly y: string
+  readonly hue: string
   readonly matches: (head: HeadScores) => boolean
   readonly selected: HeadId | null
 }
 
 /** The chart in given colours: on screen those of the theme, on paper the light ones. */
-export function scatterOption({ shown, x, y, matches, selected }: Drawn, c: ChartColors) {
+export function scatterOption({ shown, x, y, hue, matches, selected }: Drawn, theme: Theme, c: ChartColors) {
+  const told = [...new Set([x, y, hue])]
   const axis = (name: string) => ({
     type: 'value',
     name: scoreLabel(name),
@@ -75,7 +87,10 @@ export function scatterOption({ shown, x, y, matches, selected }: Drawn, c: Char
       ...plainTooltip(c),
       formatter: ({ dataIndex }: { dataIndex: number }) => {
         const h = shown[dataIndex]!
-        return `${headName(h)}\n${scoreLabel(x)} ${preciseWeight(h.scores[x]!.value!)}\n${scoreLabel(y)} ${preciseWeight(h.scores[y]!.value!)}`
+        return [
+          headName(h),
+          ...told.map((name) => `${scoreLabel(name)} ${said(h.scores[name]?.value)}`),
+        ].join('\n')
       },
     },
     xAxis: axis(x),
@@ -89,10 +104,10 @@ export function scatterOption({ shown, x, y, matches, selected }: Drawn, c: Char
           return {
             value: [h.scores[x]!.value, h.scores[y]!.value],
             itemStyle: {
-              color: on ? c.selected : c.bar,
-              opacity: on ? 1 : matches(h) ? 0.72 : 0.12,
-              borderColor: on ? c.selected : c.surface,
-              borderWidth: on ? 2 : 0.5,
+              color: colorOf(theme, h.scores[hue]?.value, c),
+              opacity: on ? 1 : matches(h) ? 0.85 : 0.12,
+              borderColor: on ? c.selected : c.muted, // the least is as white as the ground
+              borderWidth: on ? 2.5 : 0.75,
             },
             label: {
               show: on || (shown.length <= 40 && matches(h)),
@@ -100,6 +115,8 @@ export function scatterOption({ shown, x, y, matches, selected }: Drawn, c: Char
               position: 'right',
               color: on ? c.selected : c.muted,
               fontSize: 10,
+              textBorderColor: c.surface,
+              textBorderWidth: on ? 3 : 0,
             },
           }
         }),
@@ -107,4 +124,13 @@ export function scatterOption({ shown, x, y, matches, selected }: Drawn, c: Char
       },
     ],
   }
+}
+
+/** Where the colouring score is undefined a dot is grey: on the scale it would be a value. */
+function colorOf(theme: Theme, value: number | null | undefined, c: ChartColors): string {
+  return value == null ? c.line : weightColor(theme, value)
+}
+
+function said(value: number | null | undefined): string {
+  return value == null ? 'undefined' : preciseWeight(value)
 }
