@@ -5,7 +5,7 @@
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useCallback, useRef } from 'react'
 import type { TokenView } from '../../core/checkpoint/types.ts'
 import type { Pattern } from '../api/pattern.ts'
-import { select, setHover, toggleAlso, toggleCell, useSelection } from '../state/store.ts'
+import { hover, select, setHover, toggleAlso, toggleCell, useSelection } from '../state/store.ts'
 import { useSize } from '../ui/use-size.ts'
 import { CellNumbers, holdsNumbers } from './cell-numbers.tsx'
 import { bringInto, clampView, FIT, gutter, type View, zoomAt } from './labels.ts'
@@ -99,14 +99,16 @@ export function PatternChart(props: Props) {
     else toggleCell(at.q, at.k)
   }
 
-  /** About the locked cell where there is one, else about the middle. */
-  const zoom = (factor: number) =>
+  /** About the locked cell where there is one, or else the one under the pointer; else about the middle. */
+  const zoom = (factor: number) => {
+    const over = hover.get()
     setView((v) => {
       const at = (cell: number | null, start: number) =>
         cell === null ? 0.5 : Math.min(1, Math.max(0, ((cell + 0.5 - start) * v.zoom) / count))
-      const next = zoomAt(v, factor, at(key, v.x), at(query, v.y), count, side)
+      const next = zoomAt(v, factor, at(key ?? over.key, v.x), at(query ?? over.query, v.y), count, side)
       return query === null || key === null ? next : bringInto(next, count, side, key, query)
     })
+  }
 
   const onKeyDown = (event: KeyboardEvent) => {
     const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key]
@@ -151,10 +153,10 @@ export function PatternChart(props: Props) {
         <div className="pattern-box" style={{ width: edge + side, height: top + side + FOOT }}>
           {queryLabels && (
             <>
-              <span className="axis-name" style={{ right: side + 6, top: top - 17 }}>
+              <span className="axis-name" style={{ right: side + 6, top: top - 22 }}>
                 query ↓
               </span>
-              <span className="axis-name" style={{ right: side + 6, top: top - 31 }}>
+              <span className="axis-name" style={{ right: side + 6, top: top - 35 }}>
                 key →
               </span>
               <AxisLabels {...frame} axis="query" along={top} across={edge} />

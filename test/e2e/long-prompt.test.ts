@@ -85,6 +85,29 @@ describe.sequential('a prompt of 2,048 tokens', () => {
     await page.locator('.minimap').waitFor({ state: 'hidden' })
   })
 
+  it('brings a locked token into view, in the prompt and in the text, and is not moved by a walk over heads', async () => {
+    const strip = page.getByRole('list', { name: /^Tokens;/ })
+    const isInView = (name: string) =>
+      page.getByRole('button', { name }).evaluate((chip) => {
+        const outer = chip.closest('.tokens, .text-words')!.getBoundingClientRect()
+        const inner = chip.getBoundingClientRect()
+        return inner.top >= outer.top && inner.bottom <= outer.bottom
+      })
+    const lists = page.getByRole('region', { name: 'Where the query looks' })
+    await page.getByRole('button', { name: 'Text', exact: true }).click()
+    await lists.locator('.link-row').first().click() // a key of the last query, which is locked with it
+    await eventually(() => isInView('token 2047 ')).toBe(true)
+    await eventually(() => isInView('word 2047 ')).toBe(true)
+    await strip.evaluate((list) => list.scrollTo(0, 0))
+    await page.locator('.pane-title').first().click()
+    await page.keyboard.press('ArrowRight')
+    await eventually(() => page.url()).toContain('head=L1H3')
+    expect(await strip.evaluate((list) => list.scrollTop)).toBe(0)
+    await page.keyboard.press('ArrowLeft')
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Matrix' }).click()
+  })
+
   it('opens every view', async () => {
     for (const tab of await page.getByRole('tab').allTextContents()) {
       await page.getByRole('tab', { name: tab, exact: true }).click()

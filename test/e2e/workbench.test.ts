@@ -135,6 +135,40 @@ describe.sequential('the workbench', () => {
     await page.locator('.is-both').waitFor({ state: 'hidden' })
   })
 
+  it('locks a cell and lets go of it in one place: nothing moves; a click beside it leaves the arrows to the heads', async () => {
+    for (const tab of ['heads', 'pattern']) {
+      await at(`&tab=${tab}&head=L1H7`)
+      const canvas = page.locator('.pattern-canvas canvas').first()
+      await canvas.waitFor()
+      await page.getByRole('region', { name: 'First steps' }).waitFor() // it comes last, and takes a line
+      const box = (await canvas.boundingBox())!
+      const cell = { x: (14.5 / 46) * box.width, y: (36.5 / 46) * box.height }
+      await page.mouse.click(box.x + cell.x, box.y + cell.y)
+      await eventually(() => [address().get('query'), address().get('key')].join()).toBe('36,14')
+      await page.getByRole('button', { name: 'Token 36…' }).waitFor()
+      expect(await canvas.boundingBox()).toEqual(box)
+      await page.mouse.click(box.x + cell.x, box.y + cell.y)
+      await eventually(() => address().get('query')).toBeNull()
+      await page.locator('.pane-title').first().click() // focuses the panel around it
+      await page.keyboard.press('ArrowLeft')
+      await eventually(() => address().get('head')).toBe('L1H6')
+    }
+  })
+
+  it('says what a repeat is worth, and what is left of it without the head', async () => {
+    await at('&tab=induction&head=L1H7')
+    const line = page.locator('.repeat-line')
+    const numbers = async () =>
+      [...(await line.textContent())!.matchAll(/\d+\.\d\d/g)].map(([n]) => Number(n))
+    await line.waitFor()
+    const [first, again] = await numbers()
+    expect(first!).toBeGreaterThan(again! + 1)
+    await page.keyboard.press('a')
+    await eventually(async () => (await numbers()).length).toBe(3)
+    expect((await numbers())[2]!).toBeGreaterThan(again!)
+    await page.keyboard.press('Control+z')
+  })
+
   it('reads the pattern as text and as arcs', async () => {
     await at('&tab=pattern&head=L1H7&form=text')
     await page.getByRole('button', { name: /^word 36 / }).hover()
@@ -254,6 +288,12 @@ describe.sequential('the workbench', () => {
     await page.getByRole('searchbox').fill('')
     await page.getByRole('button', { name: 'Scatter' }).click()
     await page.locator('.scatter-box canvas').waitFor()
+    await page.getByRole('combobox', { name: 'Score that colours the heads' }).click()
+    await page.getByRole('option', { name: 'first-token sink' }).click()
+    await eventually(() => address().get('t.hue')).toBe('first_token_sink')
+    await page
+      .getByLabel(/^\d+ heads by induction and previous token, coloured by first-token sink/)
+      .waitFor()
   })
 
   it('leads through the first steps, each ticking itself', async () => {

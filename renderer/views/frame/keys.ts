@@ -1,6 +1,7 @@
 /**
  * The keys of the window. In: keydown events. Out: a changed selection or edit stack. Letters work wherever nothing is
- * written; arrows and Enter only while nothing has the focus, because whatever has it uses them itself.
+ * written; arrows and Enter only while nothing has the focus, because whatever has it uses them itself;
+ * a view's panel, which a click into it focuses, uses them only where it scrolls.
  */
 import type { OpenedModel, RunDetail } from '../../../core/api/contract.ts'
 import { queryClient } from '../../api/query-client.ts'
@@ -22,7 +23,7 @@ export function connectKeys(): void {
     const command = event.ctrlKey || event.metaKey
     const done = command
       ? withCommand(event)
-      : !event.altKey && ((event.target === document.body && walk(event.key)) || letter(event))
+      : !event.altKey && ((isIdle(event.target) && walk(event.key)) || letter(event))
     if (done) event.preventDefault()
   })
 }
@@ -35,6 +36,15 @@ function withCommand(event: KeyboardEvent): boolean {
   else if (key === '/') carryOut('shortcuts')
   else return false
   return true
+}
+
+function isIdle(target: EventTarget | null): boolean {
+  if (target === document.body) return true
+  return (
+    target instanceof HTMLElement &&
+    target.getAttribute('role') === 'tabpanel' &&
+    target.scrollHeight <= target.clientHeight
+  )
 }
 
 function walk(key: string): boolean {

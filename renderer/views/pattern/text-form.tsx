@@ -2,13 +2,14 @@
  * The pattern as a reader meets it: the text itself. Point at a word: blue behind a word says how much the pointed one
  * looks at it, the green line below a word how much that word looks back at the pointed one. A click locks it.
  */
-import { useCallback } from 'react'
+import { useCallback, useEffect, useRef } from 'react'
 import type { TokenView } from '../../../core/checkpoint/types.ts'
 import { rampPosition, signedColor, signedInk, weightColor, weightInk } from '../../charts/color.ts'
 import { meanOfRows, type Reading } from '../../charts/reading.ts'
 import { preciseWeight, signedWeight } from '../../state/format.ts'
 import { getSelection, hover, setHover, toggleAlso, toggleQuery, useSelection } from '../../state/store.ts'
 import type { Theme } from '../../state/theme.ts'
+import { keepInView } from '../../ui/keep-in-view.ts'
 import type { LinkedRef } from '../../ui/linked-scroll.ts'
 import { keepStop, walkStops } from '../../ui/one-stop.ts'
 
@@ -27,8 +28,10 @@ export function TextForm({ reading, tokens, theme, log, scroll }: Props) {
   const query = useSelection((s) => s.query)
   const also = useSelection((s) => s.also)
   // Hover changes many times a second: the tint is written straight to the words that are there.
+  const words = useRef<HTMLParagraphElement | null>(null)
   const tint = useCallback(
     (host: HTMLParagraphElement | null) => {
+      words.current = host
       if (!host) return undefined
       const paint = () => {
         const over = hover.get().query
@@ -45,6 +48,7 @@ export function TextForm({ reading, tokens, theme, log, scroll }: Props) {
     },
     [reading, query, also, theme, log, scroll],
   )
+  useEffect(() => keepInView(words.current, query), [query])
   return (
     <div className="text-form">
       <p className="muted small-text">

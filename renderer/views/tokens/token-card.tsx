@@ -26,7 +26,11 @@ export function TokenCard({ model, token }: { model: OpenedModel; token: TokenVi
               <th scope="col">left</th>
               <th scope="col">right</th>
               <th scope="col">gives</th>
-              <th scope="col" title="Position in the list of merges: 0 was the most frequent pair">
+              <th
+                scope="col"
+                className="number"
+                title="Position in the list of merges: 0 was the most frequent pair"
+              >
                 rank
               </th>
             </tr>

@@ -3,7 +3,7 @@
  * take the colour of the weight. Underline: how much the token surprised the model. Dot: it occurred before.
  */
 import { Popover } from '@base-ui/react/popover'
-import { memo, useCallback, useState } from 'react'
+import { memo, useCallback, useEffect, useRef, useState } from 'react'
 import type { InductionView, OpenedModel, RunDetail } from '../../../core/api/contract.ts'
 import { useJobOn } from '../../api/jobs.ts'
 import { type Pattern, rowOf } from '../../api/pattern.ts'
@@ -19,6 +19,7 @@ import {
   useSelection,
 } from '../../state/store.ts'
 import { type Theme, useTheme } from '../../state/theme.ts'
+import { keepInView } from '../../ui/keep-in-view.ts'
 import { keepStop, walkStops } from '../../ui/one-stop.ts'
 import { PromptEditor } from './prompt-editor.tsx'
 import { TokenCard } from './token-card.tsx'
@@ -49,15 +50,17 @@ export function TokenStrip() {
             <div className="tokens tokens-empty">{run.isError ? run.error.message : ' '}</div>
           )}
           <div className="strip-side">
-            <button
-              type="button"
-              className="button small edit-prompt"
-              onClick={() => setEditing(true)}
-              disabled={!model.data}
-            >
-              Edit prompt
-            </button>
-            {run.data && model.data?.tokenizer && <LockedToken model={model.data} run={run.data} />}
+            <span className="strip-row">
+              {run.data && model.data?.tokenizer && <LockedToken model={model.data} run={run.data} />}
+              <button
+                type="button"
+                className="button small edit-prompt"
+                onClick={() => setEditing(true)}
+                disabled={!model.data}
+              >
+                Edit prompt
+              </button>
+            </span>
             {run.data && (
               <span
                 className="muted small-text"
@@ -77,10 +80,16 @@ export function TokenStrip() {
 function LockedToken({ model, run }: { model: OpenedModel; run: RunDetail }) {
   const query = useSelection((s) => s.query)
   const view = query === null ? undefined : run.views[query]
-  if (!view) return null
+  // Its place is kept, and as wide for every token: nothing below moves when one is locked.
+  const minWidth = `calc(${String(run.views.length - 1).length + 7}ch + 16px)`
+  if (!view) return <span className="button small is-kept" style={{ minWidth }} aria-hidden="true" />
   return (
     <Popover.Root>
-      <Popover.Trigger className="button small" title="Its id and the merges that build it">
+      <Popover.Trigger
+        className="button small"
+        style={{ minWidth }}
+        title="Its id and the merges that build it"
+      >
         Token {query}…
       </Popover.Trigger>
       <Popover.Portal>
@@ -106,8 +115,10 @@ function Tokens({ run }: { run: RunDetail }) {
   const pattern = loaded.data?.run === run.id ? loaded.data.pattern : null
 
   // Hover and head change many times a second: the tint is written straight to the elements that are there.
+  const strip = useRef<HTMLDivElement | null>(null)
   const tint = useCallback(
     (host: HTMLDivElement | null) => {
+      strip.current = host
       if (!host) return undefined
       const paint = () => {
         const now = hover.get()
@@ -121,6 +132,8 @@ function Tokens({ run }: { run: RunDetail }) {
     },
     [pattern, query, key, also, theme],
   )
+  // A token that was locked elsewhere, or by the address, may be far down a long prompt.
+  useEffect(() => keepInView(strip.current?.firstElementChild, query), [query])
 
   return (
     <div className="tokens-host" ref={tint}>

@@ -1,0 +1,11 @@
+/**
+ * Brings one child of a scrolling list into its view, and moves nothing else: the window and other lists stay. In: the list,
+ * the child's place in it. Out: the list's scroll position; nothing where all of the list is in view.
+ */
+export function keepInView(list: Element | null | undefined, at: number | null): void {
+  const child = at === null ? undefined : list?.children[at]
+  if (!list || !child || list.scrollHeight <= list.clientHeight) return
+  const [outer, inner] = [list.getBoundingClientRect(), child.getBoundingClientRect()]
+  if (inner.top >= outer.top && inner.bottom <= outer.bottom) return
+  list.scrollTop += (inner.top + inner.bottom - outer.top - outer.bottom) / 2 // to the middle: its neighbours are read too
+}
