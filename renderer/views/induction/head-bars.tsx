@@ -85,7 +85,7 @@ export function barOption(
         ...text,
         fontSize: 9.5,
         rotate: names.length > 10 ? 90 : 0,
-        interval: 0,
+        interval: names.length > 32 && Number.isFinite(atOnce) ? 'auto' : 0, // as many names as fit; on paper all do
         color: (name: string) => (name === selected ? c.selected : c.muted),
       },
     },

@@ -1,6 +1,6 @@
 /** A B … A → B in this prompt: arcs over the text, hits and misses of the chosen head, and all heads side by side. */
 import type { InductionView as Data, RunDetail } from '../../../core/api/contract.ts'
-import { useInduction, usePattern, useRun, useScan } from '../../api/queries.ts'
+import { useEditedRun, useInduction, usePattern, useRun, useScan } from '../../api/queries.ts'
 import { chartFigure } from '../../charts/echart-figure.ts'
 import type { Figure } from '../../charts/figure.ts'
 import { FigureMenu } from '../../charts/figure-menu.tsx'
@@ -16,6 +16,7 @@ import { useGrowing } from '../../ui/use-growing.ts'
 import { ArcDiagram } from './arc-diagram.tsx'
 import { barOption, HeadBars } from './head-bars.tsx'
 import { type Place, placesOf } from './places.ts'
+import { repeatLoss } from './repeat-loss.ts'
 
 /** More places than this are not read, and a long prompt has tens of thousands. */
 const MOST_ROWS = 200
@@ -137,6 +138,7 @@ function Induction({ run, data }: { run: RunDetail; data: Data }) {
               hit = strongest key is a B
             </span>
           </h3>
+          <RepeatLine data={data} run={run} head={head} />
           <PlaceList places={places} run={run} />
           {places.length > MOST_ROWS && (
             <p className="muted small-text">
@@ -158,6 +160,31 @@ function Induction({ run, data }: { run: RunDetail; data: Data }) {
         </section>
       </div>
     </div>
+  )
+}
+
+/** The loss on B the first time and again, and again with the edits that act: whether the head is what makes the difference. */
+function RepeatLine({ data, run, head }: { data: Data; run: RunDetail; head: HeadId | null }) {
+  const acting = useSelection((s) => s.edits.some(({ on }) => on))
+  const edited = useEditedRun()
+  const loss = repeatLoss(data.pairs, run.views, run.predictions)
+  if (!loss) return null
+  const without = edited.data && repeatLoss(data.pairs, run.views, edited.data.predictions)
+  return (
+    <p
+      className="repeat-line small-text muted"
+      title={`Mean loss in nats on B where it follows A for the first time, and over the ${loss.n} places where it follows a later A as it did before; run ${run.id} of ${run.modelName}, n = 1 prompt.`}
+    >
+      loss on B <b>{loss.first.toFixed(2)}</b> the first time, <b>{loss.again.toFixed(2)}</b> again (n ={' '}
+      {loss.n})
+      {acting ? (
+        <>
+          , with edits <b>{without ? without.again.toFixed(2) : edited.isError ? '–' : '…'}</b>
+        </>
+      ) : (
+        head && ` · A: the same without ${headName(head)}`
+      )}
+    </p>
   )
 }
 
