@@ -57,8 +57,9 @@ export function Prediction({
       >
         After {pos} <q className="token-text">{run.views[pos]?.text}</q>
         {next && (
-          <span title="The token that really follows">
+          <span title="The token that really follows, and its probability as it is">
             then <q className="token-text">{next.text}</q>
+            {stored?.loss != null && ` ${preciseWeight(Math.exp(-stored.loss))}`}
           </span>
         )}
       </h3>

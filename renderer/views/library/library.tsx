@@ -1,6 +1,6 @@
 /** What there is to look at: checkpoints with their training series, prompts, and stored runs. */
 import { useMutation } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import type {
   LibraryModel,
   OpenedModel,
@@ -17,6 +17,9 @@ import { NotebookEntry } from '../notebook/library-entry.tsx'
 import { ExperimentList } from './experiment-list.tsx'
 import { OpenDialog } from './open-dialog.tsx'
 
+/** More ids than this are not read in a title. */
+const MOST_IDS = 60
+
 export function Library() {
   const library = useLibrary()
   const model = useModel()
@@ -29,6 +32,12 @@ export function Library() {
     mutationFn: (given: { model: OpenedModel; prompt: StoredPrompt }) => runStored(given.model, given.prompt),
   })
   const runId = useSelection((s) => s.run)
+  // A checkpoint that an address opened became a recent one after the list was read.
+  const { refetch } = library
+  const unlisted = library.data && model.data ? !isListed(library.data.models, model.data.path) : false
+  useEffect(() => {
+    if (unlisted) void refetch()
+  }, [unlisted, refetch])
   const problem = [open.error, show.error, again.error].find(
     (e) => e && (e as { code?: string }).code !== 'cancelled',
   )
@@ -63,7 +72,7 @@ export function Library() {
               onClick={() => model.data && again.mutate({ model: model.data, prompt })}
             >
               <span className="clip">
-                {prompt.text ?? `ids ${prompt.ids.slice(0, 12).join(', ')}`}
+                {prompt.text ?? idsOf(prompt.ids, 12)}
                 {prompt.decoder && <span className="muted"> → {wordsOf(prompt.decoder, 12)}</span>}
               </span>
             </button>
@@ -88,9 +97,18 @@ export function Library() {
   )
 }
 
+function isListed(models: readonly LibraryModel[], path: string): boolean {
+  return models.some((known) => known.path === path || known.series.some((member) => member.path === path))
+}
+
 /** A text, or its ids. */
-function wordsOf({ text, ids }: Pick<StoredPrompt, 'text' | 'ids'>, most = ids.length): string {
-  return text || `ids ${ids.slice(0, most).join(', ')}`
+function wordsOf({ text, ids }: Pick<StoredPrompt, 'text' | 'ids'>, most = MOST_IDS): string {
+  return text || idsOf(ids, most)
+}
+
+/** How many there are says more than which the first are: prompts that were made often begin alike. */
+function idsOf(ids: readonly number[], most: number): string {
+  return `${ids.length} ids: ${ids.slice(0, most).join(', ')}${ids.length > most ? '…' : ''}`
 }
 
 /** Whether the shown run is of this prompt: of both texts where there are two. */

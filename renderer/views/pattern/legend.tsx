@@ -1,6 +1,7 @@
 /** What the colours of a pattern mean, the blank ones included. */
 import { leftOutColor, rampGradient, signedGradient } from '../../charts/color.ts'
 import { preciseWeight } from '../../state/format.ts'
+import type { Form } from '../../state/selection.ts'
 import type { Theme } from '../../state/theme.ts'
 import type { Unit } from './use-derived.ts'
 
@@ -10,16 +11,19 @@ interface Props {
   /** The end of the scale. */
   readonly most: number
   readonly unit: Unit
+  /** Words of a text have no blank cells: those that are not seen are grey. Arcs have no colours to explain. */
+  readonly form?: Exclude<Form, 'arcs'>
 }
 
-export function Legend({ theme, log = false, most, unit }: Props) {
+export function Legend({ theme, log = false, most, unit, form = 'matrix' }: Props) {
   return (
     <span
       className="legend"
-      title={`${unit.definition}\nBlank cells do not exist: a token does not see later ones.`}
+      title={`${unit.definition}\n${form === 'text' ? 'Grey words are not seen' : 'Blank cells do not exist'}: a token does not see later ones.`}
     >
-      <i className="legend-blank" /> not visible
-      {unit.mass !== null && (
+      {form === 'text' ? 'grey: not visible' : <i className="legend-blank" />}
+      {form === 'matrix' && ' not visible'}
+      {unit.mass !== null && form === 'matrix' && (
         <>
           <i className="legend-blank" style={{ background: leftOutColor(theme) }} /> left out
         </>

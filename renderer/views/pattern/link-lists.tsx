@@ -6,6 +6,7 @@ import type { ReactNode } from 'react'
 import type { TokenView } from '../../../core/checkpoint/types.ts'
 import { meanOfRows, type Reading } from '../../charts/reading.ts'
 import { preciseWeight, signedWeight } from '../../state/format.ts'
+import type { Form } from '../../state/selection.ts'
 import { setHover, toggleCell, useHover, useSelection } from '../../state/store.ts'
 
 interface Props {
@@ -16,11 +17,21 @@ interface Props {
   /** The tokens of the cells before, where they are other ones. */
   readonly tokensBefore?: readonly TokenView[] | null
   readonly rows: number
+  /** How the cells are drawn: what is pointed at is then called by its name. */
+  readonly form: Form
   /** Stands below the lists. */
   readonly children?: ReactNode
 }
 
-export function LinkLists({ reading, before = null, tokens, tokensBefore = null, rows, children }: Props) {
+/** Where to point for the second list. */
+const POINT_AT: Readonly<Record<Form, string>> = {
+  matrix: 'hover a cell: who looks at its key',
+  arcs: 'hover an arc: who looks at its key',
+  text: 'hover a row above: who looks at it',
+}
+
+export function LinkLists(props: Props) {
+  const { reading, before = null, tokens, tokensBefore = null, rows, form, children } = props
   const over = useHover()
   const lockedQuery = useSelection((s) => s.query)
   const lockedKey = useSelection((s) => s.key)
@@ -63,7 +74,7 @@ export function LinkLists({ reading, before = null, tokens, tokensBefore = null,
       </section>
       <section aria-label="Who looks at the key">
         {column === null || key === null ? (
-          <h4 className="muted">hover a cell: who looks at its key</h4>
+          <h4 className="muted">{POINT_AT[form]}</h4>
         ) : (
           <>
             <h4>

@@ -99,9 +99,10 @@ export function PairBody(props: Props) {
           before={difference ? before.reading : null}
           tokens={after.tokens}
           tokensBefore={alike || !difference ? null : before.tokens}
+          form={form}
           rows={Math.max(4, Math.min(24, Math.floor((size.height - AROUND) / ROW)))}
         >
-          <Legend {...scale} most={after.reading.most} />
+          {form !== 'arcs' && <Legend {...scale} most={after.reading.most} form={form} />}
           {difference ? (
             <SignedLegend {...scale} most={largestDifference(before.pattern, after.pattern, display)} />
           ) : (

@@ -71,11 +71,11 @@ export function PatternBody(props: Props) {
         )}
       </div>
       {shown && (
-        <LinkLists reading={shown.reading} tokens={shown.tokens} rows={compact ? 7 : 14}>
-          {shown.reading.signed ? (
+        <LinkLists reading={shown.reading} tokens={shown.tokens} rows={compact ? 7 : 14} form={form}>
+          {form === 'arcs' ? null : shown.reading.signed ? (
             <SignedLegend {...scale} most={largestDifference(pair!.before.pattern, shown.pattern, display)} />
           ) : (
-            <Legend {...scale} most={shown.reading.most} />
+            <Legend {...scale} most={shown.reading.most} form={form} />
           )}
           {compare === 'difference' && pair && !difference && (
             <p className="muted small-text">Two lengths: there is no difference cell by cell.</p>
