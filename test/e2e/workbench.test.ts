@@ -345,6 +345,7 @@ describe.sequential('the workbench', () => {
       .getByRole('button', { name: /^Delete run/ })
       .first()
       .click()
+    await runs.getByRole('button', { name: /^Really delete run/ }).click()
     await eventually(() => runs.locator('tbody tr').count()).toBe(before - 1)
   })
 

@@ -11,7 +11,7 @@ import { barsBody } from '../../charts/bars-figure.ts'
 import type { Figure } from '../../charts/figure.ts'
 import { FigureMenu } from '../../charts/figure-menu.tsx'
 import { preciseWeight, signedWeight } from '../../state/format.ts'
-import { metricText } from '../../state/metric.ts'
+import { metricText, needsAnswer } from '../../state/metric.ts'
 import { headName } from '../../state/selection.ts'
 import { useTool } from '../../state/store.ts'
 import { SignedBar } from '../../ui/bars.tsx'
@@ -49,6 +49,8 @@ export function Gradients({ model, run, place, bench }: Props) {
     : []
   const most = Math.max(1e-30, ...betas.map(({ beta }) => Math.abs(beta)))
   const sum = betas.reduce((total, { beta }) => total + beta, 0)
+  // The metric looks at one position: what comes after it, or beside it in the last layer, cannot move it.
+  const unmoved = reply !== undefined && !gradients.isPlaceholderData && betas.every(({ beta }) => beta === 0)
   const name = (id: number) => likely.find((token) => token.id === id)?.text ?? `#${id}`
   const figure = (): Figure => {
     const sorted = [...betas].sort((a, b) => Math.abs(b.beta) - Math.abs(a.beta))
@@ -58,7 +60,7 @@ export function Gradients({ model, run, place, bench }: Props) {
       note: 'β_j = ∂L/∂s_j of each key of the row; a step down the gradient of L raises s_j where β_j is below 0 (red).',
       facts: [
         metric ? `L: ${metricText(metric, name)} = ${reply?.value.toPrecision(5)}` : '',
-        `query ${query} ‘${tokens[query]?.text ?? ''}’; Σ_j β_j = ${sum.toExponential(1)}`,
+        `query ${query} ‘${tokens[query]?.text ?? ''}’; Σ_j β_j = ${sum === 0 ? '0' : sum.toExponential(1)}`,
       ],
       body: () =>
         barsBody(
@@ -91,6 +93,12 @@ export function Gradients({ model, run, place, bench }: Props) {
             <span title={metricText(metric, name)}>L = {preciseWeight(reply.value)}</span>
             <FigureMenu figure={figure} name="the routing gradients" />
           </h3>
+          {unmoved && (
+            <p className="warning small-text">
+              Every β of this row is 0: the metric, read at {metricPlace(metric, run)}, does not depend on
+              where query {query} looks. Choose a query that it reads, or set “at” to the locked token.
+            </p>
+          )}
           <ol>
             {[...betas]
               .sort((a, b) => Math.abs(b.beta) - Math.abs(a.beta))
@@ -113,8 +121,9 @@ export function Gradients({ model, run, place, bench }: Props) {
               ))}
           </ol>
           <p className="muted small-text">
-            Σ_j β_j = {sum.toExponential(1)}; by the formula 0. A step down the gradient of L raises s_j where
-            β_j is below 0. Near α = 0 or 1 the signal is weak, which does not mean irrelevant.
+            Σ_j β_j = {sum === 0 ? '0' : sum.toExponential(1)}; by the formula 0. A step down the gradient of
+            L raises s_j where β_j is below 0. Near α = 0 or 1 the signal is weak, which does not mean
+            irrelevant.
           </p>
           <Nudge {...{ model, run, place, bench, metric }} />
           <Saturation points={reply.sharpening[query] ?? []} />
@@ -122,6 +131,11 @@ export function Gradients({ model, run, place, bench }: Props) {
       )}
     </section>
   )
+}
+
+function metricPlace({ kind, pos }: Metric, run: RunDetail): string {
+  if (!needsAnswer(kind) && pos === undefined) return 'all tokens'
+  return `token ${pos ?? run.views.length - 1}`
 }
 
 /** What |β| of the row becomes when its scores are sharpened. */

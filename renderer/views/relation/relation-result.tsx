@@ -1,5 +1,6 @@
 /** The heads of a relation probe: a grid, and a list by corrected p and size. */
-import { useCallback, useMemo } from 'react'
+import { useCallback, useMemo, useState } from 'react'
+import type { Score } from '../../../core/analysis/types.ts'
 import type { OpenedModel, RelationReply, RelationRequest } from '../../../core/api/contract.ts'
 import { effectBody } from '../../charts/effect-figure.ts'
 import { EffectGrid } from '../../charts/effect-grid.tsx'
@@ -13,7 +14,8 @@ import { SignedBar } from '../../ui/bars.tsx'
 import { scoreText } from '../../ui/score-text.ts'
 import { Segmented } from '../../ui/segmented.tsx'
 import { SignedLegend } from '../pattern/legend.tsx'
-import { cellGrid } from '../sweeps/cells.ts'
+import { CellReadOut } from '../sweeps/cell-read-out.tsx'
+import { cellGrid, type Place } from '../sweeps/cells.ts'
 
 type Head = RelationReply['heads'][number]
 type Shows = 'difference' | 'won'
@@ -30,6 +32,7 @@ export function RelationResult({ model, request, report }: Props) {
   const theme = useTheme()
   const selected = useSelection((s) => s.head)
   const [shows, setShows] = useTool<Shows>('relation-shows', 'difference')
+  const [at, setAt] = useState<Place | null>(null)
   // Won shares lie about 0.5: what is above or below it is the sign.
   const read = useCallback(
     (head: Head) =>
@@ -114,10 +117,15 @@ export function RelationResult({ model, request, report }: Props) {
           hovered={null}
           theme={theme}
           format={signedWeight}
-          onHover={() => undefined}
+          onHover={(layer, column) => setAt(layer === null || column === null ? null : { layer, column })}
           onPick={(layer, head) => select({ head: { layer, head } })}
         >
           <SignedLegend theme={theme} most={most} />
+          <CellReadOut
+            name={at && headName({ layer: at.layer, head: at.column })}
+            value={at ? grid.value(at.layer, at.column) : undefined}
+            more={at ? moreOf(grid.cell(at.layer, at.column)) : ''}
+          />
         </EffectGrid>
         {report.warnings.map((warning) => (
           <p key={warning} className="warning small-text">
@@ -164,12 +172,36 @@ function HeadRow({ head, most, on }: { head: Head; most: number; on: boolean }) 
         onClick={() => select({ head: { layer: head.layer, head: head.head } })}
       >
         <span className="head-name">{headName(head)}</span>
-        <SignedBar value={value} most={most} />
+        <span className="signed-interval">
+          <SignedBar value={value} most={most} />
+          <Whisker score={head.difference} most={most} />
+        </span>
         <span className="number">{head.difference.value === null ? '–' : signedWeight(value)}</span>
         <span className="number">{head.won === null ? '–' : `${Math.round(head.won * 100)} %`}</span>
         <span className="number">{pText(head.p_holm)}</span>
       </button>
     </li>
+  )
+}
+
+/** The interval of a head's mean, and how many triples it won. */
+function moreOf(head: Head | undefined): string {
+  if (!head) return ''
+  const { low, high } = head.difference
+  const interval =
+    low === null || high === null ? '' : `[${signedWeight(low)}, ${signedWeight(high)}] of the mean; `
+  return head.why ?? `${interval}${head.wins} won, ${head.losses} lost`
+}
+
+/** The interval of a mean, over its bar: from the middle to both sides. */
+function Whisker({ score: { low, high }, most }: { score: Score; most: number }) {
+  if (low === null || high === null || most === 0) return null
+  const percent = (x: number) => 50 + 50 * Math.min(1, Math.max(-1, x / most))
+  return (
+    <span
+      className="bar-whisker"
+      style={{ left: `${percent(low)}%`, width: `${percent(high) - percent(low)}%` }}
+    />
   )
 }
 

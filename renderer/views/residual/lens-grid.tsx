@@ -26,6 +26,7 @@ interface Props
     | 'vocab'
     | 'colour'
     | 'selected'
+    | 'locked'
     | 'since'
     | 'cone'
     | 'causal'
@@ -62,7 +63,10 @@ export function pageOf(length: number, pos: number): number[] {
 
 export function LensGrid({ title, views, source, before = null, tools, ...table }: Props) {
   const [start, setStart] = useState<number | null>(null)
-  const shown = pageOf(views.length, Math.min(start ?? table.selected?.pos ?? 0, views.length - 1))
+  const shown = pageOf(
+    views.length,
+    Math.min(start ?? table.selected?.pos ?? table.locked ?? 0, views.length - 1),
+  )
   const lens = useLens(source, shown)
   const base = useLens(before, shown)
   const changed = useMemo(

@@ -32,6 +32,7 @@ export function LensLanes({ model, run, lanes }: Props) {
     source,
     plain,
     patched,
+    query,
   } = lanes
   const { pick, drag, drop, name, setCarried } = lanes
   const last = model.spec.n_layers
@@ -53,7 +54,15 @@ export function LensLanes({ model, run, lanes }: Props) {
             title: `logit lens${model.spec.encoder ? ' of the decoder' : ''}, ${what}`,
             answer: answer?.text ?? null,
             reproduce: whole
-              ? { kind: 'lens', request: { ...asked, prompt: promptWith(run, ids[tokens]), positions } }
+              ? {
+                  kind: 'lens',
+                  request: {
+                    ...asked,
+                    prompt: promptWith(run, ids[tokens]),
+                    positions,
+                    ...(tokens === 'this' && acting.length > 0 ? { edits: acting } : {}),
+                  },
+                }
               : null,
           })
         }
@@ -74,10 +83,11 @@ export function LensLanes({ model, run, lanes }: Props) {
         source={source.this}
         before={acting.length > 0 ? plain : null}
         selected={chosen.this}
+        locked={query}
         since={since?.side === 'this' && kind === 'cell' ? since : null}
         shared
         onPick={pick('this')}
-        tools={tools('this prompt', 'this', acting.length === 0)}
+        tools={tools(acting.length > 0 ? 'this prompt with the edits' : 'this prompt', 'this', true)}
         {...(both ? { onDrag: drag('this'), onDrop: drop('this'), awaiting: held !== null } : {})}
       />
       {both && (

@@ -21,6 +21,8 @@ export interface LensTableProps {
   readonly vocab: number
   readonly colour: LensColour
   readonly selected: Place | null
+  /** A position that is marked and in view where no cell is chosen. */
+  readonly locked?: number | null
   /** The cell that the selected one is compared with, where it is of this table. */
   readonly since?: Place | null
   /** A cell that was set: what it cannot reach is shaded. */
@@ -77,7 +79,12 @@ export function LensTable(props: LensTableProps) {
         : {})}
     >
       <table className="lens" aria-label={label}>
-        <Head views={props.views} positions={positions} locked={selected?.pos ?? null} shared={shared} />
+        <Head
+          views={props.views}
+          positions={positions}
+          locked={selected?.pos ?? props.locked ?? null}
+          shared={shared}
+        />
         <Body {...props} rows={rows} last={last} first={positions[0] ?? 0} theme={theme} />
       </table>
     </div>

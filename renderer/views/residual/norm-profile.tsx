@@ -26,7 +26,8 @@ export function NormProfile({ model, prompt, edits, pos, border }: Props) {
   const { norms, step, toEnd } = geometry.data
   const last = norms.length - 1
   const most = Math.max(...norms.map((row) => row[pos] ?? 0))
-  const cosine = (value: number | null | undefined) => (value == null ? '–' : value.toFixed(2))
+  const cosine = (value: number | null | undefined) =>
+    value == null ? '–' : value.toFixed(2).replace(/^-/, '−')
   return (
     <table className="norm-profile">
       <thead>

@@ -98,6 +98,8 @@ export function useLanes(model: OpenedModel, run: RunDetail) {
   const name = (at: CellRef) =>
     `${borderName(at.border, last)} · ${at.pos} ‘${views[at.side][at.pos]?.text ?? ''}’ of ${at.side === 'this' ? 'this prompt' : 'the other prompt'}`
   return {
+    /** The locked position of the prompt, whether a cell is chosen there or not. */
+    query: query !== null && query < run.views.length ? query : null,
     edits,
     acting,
     other,

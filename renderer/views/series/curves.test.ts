@@ -24,6 +24,13 @@ test('a step that is not scanned and a score that is undefined are gaps, not 0',
     [0, null, 0.2, 0.7],
     [0.1, null, null, 0.3],
   ])
+  // A score that is undefined is still a score: it says why. A step without a scan has none.
+  expect(curvesOf(steps, 'induction')[1]!.scores.map((score) => score && [score.value, score.n])).toEqual([
+    [0.1, 8],
+    null,
+    [null, 8],
+    [0.3, 8],
+  ])
 })
 
 test('the onset is between two scored steps, with what the interval allows', () => {

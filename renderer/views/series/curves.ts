@@ -20,6 +20,8 @@ export interface Step {
 export interface Curve extends HeadId {
   /** One per step; null where it is not scanned or undefined. */
   readonly values: readonly (number | null)[]
+  /** The whole score at each step, with its interval and its n; null where it is not scanned. */
+  readonly scores: readonly (Score | null)[]
 }
 
 export function stepNumber(at: string, index: number): number {
@@ -29,11 +31,10 @@ export function stepNumber(at: string, index: number): number {
 
 export function curvesOf(steps: readonly Step[], score: string): Curve[] {
   const heads = steps.find((s) => s.scan)?.scan?.heads ?? []
-  return heads.map(({ layer, head }, i) => ({
-    layer,
-    head,
-    values: steps.map((s) => s.scan?.heads[i]?.scores[score]?.value ?? null),
-  }))
+  return heads.map(({ layer, head }, i) => {
+    const scores = steps.map((s) => s.scan?.heads[i]?.scores[score] ?? null)
+    return { layer, head, scores, values: scores.map((one) => one?.value ?? null) }
+  })
 }
 
 /** Steps that are scored, as the engine's own onset reads them. */

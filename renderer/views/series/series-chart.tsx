@@ -4,10 +4,10 @@ import { useCallback, useMemo } from 'react'
 import { type ChartColors, chartColors } from '../../charts/css-colors.ts'
 import { EChart } from '../../charts/echart.tsx'
 import { plainTooltip } from '../../charts/tooltip.ts'
-import { preciseWeight } from '../../state/format.ts'
 import { type HeadId, headName, sameHead } from '../../state/selection.ts'
 import { select, useSelection } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
+import { scoreText } from '../../ui/score-text.ts'
 import type { Curve, Step } from './curves.ts'
 
 interface Drawn {
@@ -93,9 +93,9 @@ export function seriesOption(
       ...plainTooltip(c),
       formatter: ({ seriesIndex, dataIndex }: { seriesIndex: number; dataIndex: number }) => {
         const curve = curves[seriesIndex]
-        const value = curve?.values[dataIndex]
+        const found = curve?.scores[dataIndex]
         return curve
-          ? `${headName(curve)} at ${steps[dataIndex]!.at}\n${label} ${value == null ? 'undefined' : preciseWeight(value)}`
+          ? `${headName(curve)} at ${steps[dataIndex]!.at}\n${label} ${scoreText(found ?? undefined)}${found ? `, n = ${found.n}` : ''}`
           : `loss on the second copy at ${steps[dataIndex]!.at}\n${steps[dataIndex]!.scan?.loss.second?.toFixed(3) ?? '–'} nats`
       },
     },
@@ -173,6 +173,44 @@ export function seriesOption(
             }
           : {}),
       },
+      intervalsOf(
+        curves.find((curve) => sameHead(selected, curve)),
+        x,
+        c,
+      ),
     ],
   }
 }
+
+/** The interval of the selected head at each step, as a whisker. */
+function intervalsOf(curve: Curve | undefined, x: (i: number) => number, c: ChartColors) {
+  const data = (curve?.scores ?? []).flatMap((score, i) =>
+    score?.low == null || score.high == null ? [] : [[x(i), score.low, score.high]],
+  )
+  return {
+    type: 'custom',
+    silent: true,
+    z: 6,
+    data,
+    renderItem: (_: unknown, api: { value(i: number): number; coord(point: number[]): [number, number] }) => {
+      const [left, low] = api.coord([api.value(0), api.value(1)])
+      const [, high] = api.coord([api.value(0), api.value(2)])
+      const line = (x1: number, y1: number, x2: number, y2: number) => ({
+        type: 'line',
+        shape: { x1, y1, x2, y2 },
+        style: { stroke: c.text, lineWidth: 1 },
+      })
+      return {
+        type: 'group',
+        children: [
+          line(left, low, left, high),
+          line(left - CAP, low, left + CAP, low),
+          line(left - CAP, high, left + CAP, high),
+        ],
+      }
+    },
+  }
+}
+
+/** Half the width of a whisker's ends, px. */
+const CAP = 3

@@ -29,6 +29,20 @@ export function StoreView() {
       ),
     )
   const change = useMutation({ mutationFn: (work: () => Promise<unknown>) => work(), onSettled: refresh })
+  // What is opened may be gone, or its checkpoint: that is said, too.
+  const open = useMutation({ mutationFn: (work: () => Promise<unknown>) => work() })
+  const failed = change.error ?? open.error
+  const acts = {
+    busy: change.isPending,
+    onChange: (work: () => Promise<unknown>) => {
+      open.reset()
+      change.mutate(work)
+    },
+    onOpen: (work: () => Promise<unknown>) => {
+      change.reset()
+      open.mutate(work)
+    },
+  }
   if (use.isError) return <Failed error={use.error} retry={() => void use.refetch()} />
   if (!use.data) return <Waiting text="Opening the workspace…" />
   const { data } = use
@@ -67,22 +81,14 @@ export function StoreView() {
           </button>
         </p>
       )}
-      {change.isError && (
+      {failed && (
         <p className="problem sweep-problem" role="alert">
-          {change.error.message}
+          {failed.message}
         </p>
       )}
       <div className="store-body">
-        <Runs
-          runs={library.data?.runs ?? []}
-          busy={change.isPending}
-          onChange={(work) => change.mutate(work)}
-        />
-        <Sweeps
-          experiments={experiments.data ?? []}
-          busy={change.isPending}
-          onChange={(work) => change.mutate(work)}
-        />
+        <Runs runs={library.data?.runs ?? []} {...acts} />
+        <Sweeps experiments={experiments.data ?? []} {...acts} />
         <SqlConsole />
       </div>
     </div>
@@ -92,9 +98,47 @@ export function StoreView() {
 interface ListProps {
   readonly busy: boolean
   readonly onChange: (work: () => Promise<unknown>) => void
+  readonly onOpen: (work: () => Promise<unknown>) => void
 }
 
-function Runs({ runs, busy, onChange }: ListProps & { runs: readonly StoredRun[] }) {
+/** What cannot be undone asks once more: the first click says so, the second one does it, leaving it takes it back. */
+function useSure() {
+  const [asked, setAsked] = useState<string | null>(null)
+  return (what: string, work: () => void) => ({
+    sure: asked === what,
+    onBlur: () => setAsked(null),
+    onClick: () => {
+      if (asked === what) work()
+      setAsked(asked === what ? null : what)
+    },
+  })
+}
+
+interface ActionProps extends ReturnType<ReturnType<typeof useSure>> {
+  readonly name: string
+  readonly label: string
+  readonly busy: boolean
+  readonly danger?: boolean
+  readonly title?: string
+}
+
+function Action({ sure, name, label, busy, danger = false, title, ...does }: ActionProps) {
+  return (
+    <button
+      type="button"
+      className={danger ? 'link is-danger' : 'link'}
+      disabled={busy}
+      aria-label={sure ? `Really ${label.toLowerCase()}` : label}
+      title={title}
+      {...does}
+    >
+      {sure ? `really ${name}` : name}
+    </button>
+  )
+}
+
+function Runs({ runs, busy, onChange, onOpen }: ListProps & { runs: readonly StoredRun[] }) {
+  const sure = useSure()
   const sorted = [...runs].sort((a, b) => b.id - a.id)
   return (
     <section className="store-list" aria-label="Runs">
@@ -121,8 +165,13 @@ function Runs({ runs, busy, onChange }: ListProps & { runs: readonly StoredRun[]
             {sorted.map((run) => (
               <tr key={run.id}>
                 <td className="number">{run.id}</td>
-                <td className="clip">
-                  <button type="button" className="link" onClick={() => void openRun(run)}>
+                <td className="clip is-wide">
+                  <button
+                    type="button"
+                    className="link"
+                    title={run.text ?? undefined}
+                    onClick={() => onOpen(() => openRun(run))}
+                  >
                     {run.text ?? `${run.tokens} ids`}
                   </button>
                 </td>
@@ -133,31 +182,26 @@ function Runs({ runs, busy, onChange }: ListProps & { runs: readonly StoredRun[]
                 <td className="muted">{when(run.created)}</td>
                 <td className="row-actions">
                   {run.captures && (
-                    <button
-                      type="button"
-                      className="link"
-                      disabled={busy}
+                    <Action
+                      name="scores only"
+                      label={`Keep scores only of run ${run.id}`}
                       title="Drops patterns and residuals, keeps provenance, losses and predictions"
-                      aria-label={`Keep scores only of run ${run.id}`}
-                      onClick={() => onChange(() => api.keepScores(run.id))}
-                    >
-                      scores only
-                    </button>
+                      busy={busy}
+                      {...sure(`scores ${run.id}`, () => onChange(() => api.keepScores(run.id)))}
+                    />
                   )}
-                  <button
-                    type="button"
-                    className="link is-danger"
-                    disabled={busy}
-                    aria-label={`Delete run ${run.id}`}
-                    onClick={() =>
+                  <Action
+                    name="delete"
+                    label={`Delete run ${run.id}`}
+                    danger
+                    busy={busy}
+                    {...sure(`delete ${run.id}`, () =>
                       onChange(async () => {
                         await api.deleteRun(run.id)
                         if (getSelection().run === run.id) select({ run: null, query: null, key: null })
-                      })
-                    }
-                  >
-                    delete
-                  </button>
+                      }),
+                    )}
+                  />
                 </td>
               </tr>
             ))}
@@ -170,7 +214,12 @@ function Runs({ runs, busy, onChange }: ListProps & { runs: readonly StoredRun[]
 }
 
 /** Sweeps, finished analyses and kept edits, newest first. */
-function Sweeps({ experiments, busy, onChange }: ListProps & { experiments: readonly ExperimentSummary[] }) {
+function Sweeps({
+  experiments,
+  busy,
+  onChange,
+  onOpen,
+}: ListProps & { experiments: readonly ExperimentSummary[] }) {
   const analyses = useAnalyses().data ?? []
   const stacks = useQuery({ queryKey: ['edit-stacks'], queryFn: api.editStacks }).data ?? []
   const rows = [
@@ -193,7 +242,7 @@ function Sweeps({ experiments, busy, onChange }: ListProps & { experiments: read
       remove: () => api.deleteEditStack(one.id),
     })),
   ].sort((a, b) => b.id - a.id)
-  const [sure, setSure] = useState<number | null>(null)
+  const sure = useSure()
   return (
     <section className="store-list" aria-label="Sweeps">
       <h3 className="pane-title">Sweeps, analyses, kept edits</h3>
@@ -204,7 +253,7 @@ function Sweeps({ experiments, busy, onChange }: ListProps & { experiments: read
               <tr key={row.id}>
                 <td className="number">{row.id}</td>
                 <td>
-                  <button type="button" className="link" onClick={() => void row.open()}>
+                  <button type="button" className="link" onClick={() => onOpen(row.open)}>
                     {row.title}
                   </button>
                 </td>
@@ -212,16 +261,13 @@ function Sweeps({ experiments, busy, onChange }: ListProps & { experiments: read
                 <td className="number">{row.state}</td>
                 <td className="muted">{when(row.created)}</td>
                 <td className="row-actions">
-                  <button
-                    type="button"
-                    className="link is-danger"
-                    disabled={busy}
-                    aria-label={`Delete sweep ${row.id}`}
-                    onBlur={() => setSure(null)}
-                    onClick={() => (sure === row.id ? onChange(row.remove) : setSure(row.id))}
-                  >
-                    {sure === row.id ? 'really delete' : 'delete'}
-                  </button>
+                  <Action
+                    name="delete"
+                    label={`Delete sweep ${row.id}`}
+                    danger
+                    busy={busy}
+                    {...sure(`delete ${row.id}`, () => onChange(row.remove))}
+                  />
                 </td>
               </tr>
             ))}

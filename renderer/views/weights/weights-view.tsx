@@ -3,7 +3,7 @@
  * pairs of its circuits. In: the checkpoint's weights, read once as a job. Out: a grid around the selected head.
  */
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { useCallback } from 'react'
+import { useCallback, useState } from 'react'
 import type { OpenedModel, WeightsReply } from '../../../core/api/contract.ts'
 import { analyseWeights, useJobOn } from '../../api/jobs.ts'
 import { useModel } from '../../api/queries.ts'
@@ -19,6 +19,8 @@ import { useTheme } from '../../state/theme.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
 import { SignedLegend } from '../pattern/legend.tsx'
+import { CellReadOut } from '../sweeps/cell-read-out.tsx'
+import type { Place } from '../sweeps/cells.ts'
 import { composedWith } from './composed.ts'
 import { Spectra } from './spectra.tsx'
 import { TokenPairs } from './token-pairs.tsx'
@@ -71,6 +73,7 @@ function Weights({ model }: { model: OpenedModel }) {
 
 function Network({ model, data }: { model: OpenedModel; data: WeightsReply }) {
   const theme = useTheme()
+  const [at, setAt] = useState<Place | null>(null)
   const [shows, setShows] = useTool<'composition' | 'copying'>('weights', 'composition')
   const [kind, setKind] = useTool<Kind>('through', 'k')
   const head = useSelection((s) => s.head) ?? { layer: model.spec.n_layers - 1, head: 0 }
@@ -85,6 +88,11 @@ function Network({ model, data }: { model: OpenedModel; data: WeightsReply }) {
     [data],
   )
   const copies = shows === 'copying' || !data.composition
+  const moreOf = ({ layer, column }: Place) => {
+    if (copies) return data.copying.heads[layer]?.[column]?.why ?? ''
+    const over = with_.value(layer, column)
+    return over == null ? '' : `over random; ${preciseWeight(over + data.random_baseline)} in all`
+  }
   const own = data.heads.find((h) => h.layer === head.layer && h.head === head.head)
   const name = headName(head)
   const request = { model: model.path }
@@ -183,11 +191,18 @@ function Network({ model, data }: { model: OpenedModel; data: WeightsReply }) {
             hovered={null}
             theme={theme}
             format={signedWeight}
-            onHover={() => undefined}
+            onHover={(layer, column) => setAt(layer === null || column === null ? null : { layer, column })}
             onPick={(layer, column) => select({ head: { layer, head: column } })}
           >
             <SignedLegend theme={theme} most={copies ? 1 : with_.most} />
-            {!copies && <span className="muted small-text">hatched: no path in one step</span>}
+            <CellReadOut
+              name={at && headName({ layer: at.layer, head: at.column })}
+              value={at ? (copies ? copying : composition)(at.layer, at.column) : undefined}
+              blank="no path in one step"
+              more={at ? moreOf(at) : ''}
+            >
+              {copies ? '' : 'hatched: no path in one step'}
+            </CellReadOut>
           </EffectGrid>
           {own && <Spectra request={request} own={own} title={data.definitions} />}
         </section>

@@ -1,0 +1,106 @@
+/** Numbers of the analysis views: what is not there looks unlike 0, intervals are drawn, what is locked is in view, what cannot be undone asks. */
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type AppPage, eventually, openAppPage, openState } from './app-page.ts'
+
+const TEXT = 'The queen Zorblat spoke to the king Mimsy. The king Mimsy answered the queen Zor'
+
+let app: AppPage
+let page: Page
+let start: string
+
+beforeAll(async () => {
+  app = await openAppPage({
+    viewport: { width: 1280, height: 720 },
+    permissions: ['clipboard-read', 'clipboard-write'],
+  })
+  page = app.page
+  await page.goto(app.engine.url)
+  await page.locator('.ranked-row').first().waitFor()
+  await page.getByRole('button', { name: 'Edit prompt' }).click()
+  await page.getByRole('textbox', { name: 'Prompt text' }).fill(TEXT)
+  await page.keyboard.press('Control+Enter')
+  await page.locator('.strip-side').getByText('38 tokens').waitFor()
+  await page.waitForFunction(() => location.hash.includes('head='))
+  start = page.url()
+}, 120_000)
+
+afterAll(() => app?.close())
+
+const at = (state: string) => openState(page, start, state)
+
+describe.sequential('numbers of the analysis views', () => {
+  it('a source that a query cannot see is not a source that brings 0', async () => {
+    await at('tab=attribution&query=36&head=L1H7')
+    const sources = page.getByRole('region', { name: 'Sources of L1H7' }).locator('.source-token i')
+    await eventually(() => sources.count()).toBe(38)
+    expect(await sources.nth(37).textContent()).toBe('–')
+    expect(await sources.nth(37).getAttribute('title')).toContain('not visible')
+    expect(await sources.nth(7).textContent()).toMatch(/^\+2\.\d\d$/)
+    expect(await page.locator('.source-token .is-small').count()).toBeGreaterThan(30)
+    const hint = await page.locator('.effect-line').first().getAttribute('title')
+    expect(hint).toMatch(/n = 1 prompt, position 36.*\ncheckpoint induction-2l \([0-9a-f]{12}\)$/)
+  })
+
+  it('the locked token is in view in the lanes, before a cell is chosen', async () => {
+    await at('tab=residual&query=36')
+    const column = page.locator('.lens th.is-locked')
+    await column.waitFor()
+    expect(await column.textContent()).toContain('36')
+    const [seen, box] = await Promise.all([column.boundingBox(), page.locator('.lens-scroll').boundingBox()])
+    expect(seen!.x + seen!.width).toBeLessThanOrEqual(box!.x + box!.width + 1)
+  })
+
+  it('lanes with an edit leave as a script that makes the edit', async () => {
+    const edits = JSON.stringify([{ hook: 'blocks.0.attn.hook_z', head: 2, op: 'zero' }])
+    await at(`tab=residual&query=36&edits=${encodeURIComponent(edits)}`)
+    await page.getByRole('button', { name: 'Export this prompt with the edits' }).click()
+    await page.getByRole('menuitem', { name: 'Copy as script' }).click()
+    await page.locator('.figure-menu').getByText('Copied').waitFor()
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toContain('"op":"zero"')
+  })
+
+  it('says why a whole row of gradients is 0', async () => {
+    await at('tab=bench&query=36&head=L1H7&t.bench_side=gradients')
+    await page.getByText(/Every β of this row is 0: the metric, read at token 37/).waitFor()
+    await at('tab=bench&query=36&head=L1H7&t.bench_side=gradients&t.at=locked')
+    const first = page
+      .getByRole('region', { name: 'Routing gradients' })
+      .locator('.effect-line .number')
+      .first()
+    await eventually(() => first.textContent()).toMatch(/^[+−]\d/)
+    expect(await page.getByText(/Every β of this row is 0/).count()).toBe(0)
+  })
+
+  it('draws the interval of a mean difference, and says it under the pointer', async () => {
+    await at('tab=relation')
+    await page.getByRole('button', { name: 'Probe the heads' }).click()
+    await page.locator('.relation-line .bar-whisker').first().waitFor({ state: 'attached' })
+    expect(await page.locator('.relation-line .bar-whisker').count()).toBe(16)
+    await page.locator('.effect-window').hover({ position: { x: 20, y: 10 } })
+    await eventually(() => page.locator('.effect-foot output').textContent()).toMatch(
+      /^L1H0 .*\[[+−]\S+, [+−]\S+\] of the mean; \d+ won, \d+ lost$/,
+    )
+  })
+
+  it('asks once more before a run is deleted, and every action is in view', async () => {
+    await at('tab=store')
+    const runs = page.getByRole('region', { name: 'Runs' })
+    const remove = runs.getByRole('button', { name: /^Delete run/ })
+    await remove.first().waitFor()
+    const before = await runs.locator('tbody tr').count()
+    const [action, table] = await Promise.all([remove.first().boundingBox(), runs.boundingBox()])
+    expect(action!.x + action!.width).toBeLessThanOrEqual(table!.x + table!.width + 1)
+    await remove.first().click()
+    await runs.getByRole('button', { name: /^Really delete run/ }).waitFor()
+    await page.keyboard.press('Tab') // somewhere else: it was not meant
+    expect(await runs.getByRole('button', { name: /^Really/ }).count()).toBe(0)
+    await remove.first().click()
+    await runs.getByRole('button', { name: /^Really delete run/ }).click()
+    await eventually(() => runs.locator('tbody tr').count()).toBe(before - 1)
+  })
+
+  it('no page met a defect', () => {
+    expect(app.problems).toEqual([])
+  })
+})
