@@ -219,7 +219,7 @@ function Result({ model, run, sweep }: ResultProps) {
               }}
               onPick={pick}
             >
-              <SignedLegend theme={theme} most={most} />
+              {cells.length > 0 && <SignedLegend theme={theme} most={most} />}
               <CellReadOut
                 name={at && placeName(at)}
                 value={at ? grid.value(at.layer, at.column) : undefined}

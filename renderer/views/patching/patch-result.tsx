@@ -264,7 +264,7 @@ function Result({ model, run, corrupt, likely, sweep }: Props & { sweep: ShownSw
           }}
           onPick={pick}
         >
-          <SignedLegend theme={theme} most={most} />
+          {cells.length > 0 && <SignedLegend theme={theme} most={most} />}
           <CellReadOut
             name={at && placeName(at)}
             value={at ? grid.value(at.layer, at.column) : undefined}

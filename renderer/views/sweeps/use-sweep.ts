@@ -44,7 +44,9 @@ export function useSweep<K extends ExperimentKind>(
   const live = useLiveSweep(kind)
   const id = /^\d+$/.test(chosen) ? Number(chosen) : null
   const runsHere = live?.state === 'running' && live.request.model === open.path
-  const ofLive = live && (live.experiment === id || runsHere) ? live : null
+  // One that was refused before it began is none: whoever started it says why.
+  const isChosen = live !== undefined && live.experiment !== null && live.experiment === id
+  const ofLive = isChosen || runsHere ? live : null
   const running = ofLive?.state === 'running'
   const stored = useExperiment(kind, running ? null : id).data as ExperimentDetail<K> | null | undefined
   const request = ofLive?.request ?? (stored?.request as Experiments[K]['request'] | undefined)
