@@ -29,7 +29,7 @@ export function connectDrop(): void {
       openProblem.set(
         desktop
           ? `“${file.name}” is in no folder of this machine: save it first, then open it.`
-          : `A browser does not say where “${file.name}” is: give its path under Open checkpoint….`,
+          : `A browser does not say where “${file.name}” is: give its path in “Open checkpoint…”.`,
       )
     else openCheckpoint(checkpointOf(path)).catch((error: Error) => openProblem.set(error.message))
   })

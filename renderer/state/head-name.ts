@@ -17,6 +17,14 @@ export function parseHead(text: string): HeadId | null {
   return { layer: Number(match[1] ?? match[3]), head: Number(match[2] ?? match[4]) }
 }
 
+/** Whether a model has this head. */
+export function hasHead(
+  { n_layers, n_heads }: { readonly n_layers: number; readonly n_heads: number },
+  { layer, head }: HeadId,
+): boolean {
+  return layer < n_layers && head < n_heads
+}
+
 export function sameHead(a: HeadId | null, b: HeadId | null): boolean {
   return a === b || (a !== null && b !== null && a.layer === b.layer && a.head === b.head)
 }

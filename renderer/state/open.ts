@@ -18,10 +18,10 @@ import { keepViewed } from '../api/edited-run.ts'
 import { runPrompt, scanModel } from '../api/jobs.ts'
 import { queryClient } from '../api/query-client.ts'
 import type { ActiveEdit } from './edits.ts'
+import { type HeadId, hasHead } from './head-name.ts'
 import { formatToken, metricPosition } from './metric.ts'
 import { promptAgain, readingOf } from './prompt-again.ts'
 import { rankHeads } from './rank.ts'
-import type { HeadId } from './selection.ts'
 import { getSelection, select } from './store.ts'
 
 /** Above this many parameters a scan takes longer than a person wants to wait unasked. */
@@ -288,7 +288,7 @@ function strongest(heads: readonly HeadScores[], score: string): HeadId | null {
 }
 
 function fits(head: HeadId | null, model: OpenedModel): HeadId | null {
-  return head && head.layer < model.spec.n_layers && head.head < model.spec.n_heads ? head : null
+  return head && hasHead(model.spec, head) ? head : null
 }
 
 /** Edits of a place that this checkpoint does not have stay in the stack, but off. */

@@ -4,20 +4,29 @@ import { exampleOf, examplesOpen } from '../state/examples.ts'
 import { showExample } from '../state/show-example.ts'
 import { useSelection } from '../state/store.ts'
 
-export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+interface EmptyProps {
+  readonly title: string
+  readonly children?: ReactNode
+  /** Whether it leads to an example: not where another notice beside it does. */
+  readonly leads?: boolean
+}
+
+export function Empty({ title, children, leads = true }: EmptyProps) {
   const example = exampleOf(useSelection((s) => s.tab))
   return (
     <div className="notice">
       <p className="notice-title">{title}</p>
       {children}
-      <button
-        type="button"
-        className="link notice-example"
-        title={example?.says}
-        onClick={() => (example ? showExample(example) : examplesOpen.set(true))}
-      >
-        {example ? `See an example: ${example.title}` : 'See the examples'}
-      </button>
+      {leads && (
+        <button
+          type="button"
+          className="link notice-example"
+          title={example?.says}
+          onClick={() => (example ? showExample(example) : examplesOpen.set(true))}
+        >
+          {example ? `See an example: ${example.title}` : 'See the examples'}
+        </button>
+      )}
     </div>
   )
 }

@@ -155,6 +155,37 @@ describe.sequential('the workbench', () => {
     }
   })
 
+  it('says of an address what is not there: a head, a score', async () => {
+    await page.goto('about:blank')
+    await page.goto(start.replace(/head=\w+/, 'head=L7H7&tab=pattern'))
+    await page.getByText('induction-2l has 2 layers of 8 heads, counted from 0.').waitFor()
+    await page.getByText('induction-2l has no head L7H7.').waitFor()
+    expect(await page.getByRole('button', { name: /^Ablate this head/ }).isDisabled()).toBe(true)
+    await page.getByRole('button', { name: 'Show L1H2' }).click()
+    await page.getByRole('region', { name: 'Pattern of L1H2' }).waitFor()
+    await at('&score=courage')
+    await page.getByText('This checkpoint was not scored by courage').waitFor()
+    expect(await page.locator('.ranked-row').count()).toBe(0)
+  })
+
+  it('warns of a prompt that is longer than the model was made for, and a problem can be put away', async () => {
+    await at('')
+    await page.keyboard.press('e')
+    await page.getByRole('textbox', { name: 'Prompt text' }).fill('again '.repeat(300))
+    const warning = page.getByText(/^\d+ tokens, made for 256/)
+    await eventually(() => warning.getAttribute('title')).toMatch(/more than the 256 positions/)
+    await page.keyboard.press('Escape')
+    await warning.waitFor({ state: 'hidden' })
+    await page.evaluate(() => {
+      const dataTransfer = new DataTransfer()
+      dataTransfer.items.add(new File(['x'], 'model.safetensors'))
+      document.body.dispatchEvent(new DragEvent('drop', { bubbles: true, cancelable: true, dataTransfer }))
+    })
+    const problem = page.getByRole('alert').filter({ hasText: 'A browser does not say where' })
+    await problem.getByRole('button', { name: 'Dismiss' }).click()
+    await problem.waitFor({ state: 'hidden' })
+  })
+
   it('says what a repeat is worth, and what is left of it without the head', async () => {
     await at('&tab=induction&head=L1H7')
     const line = page.locator('.repeat-line')

@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useDeferredValue } from 'react'
 import { Group, Panel, Separator, useDefaultLayout } from 'react-resizable-panels'
 import { useModel } from '../../api/queries.ts'
-import { useEngineState, useOpenProblem } from '../../state/desktop.ts'
+import { openProblem, useEngineState, useOpenProblem } from '../../state/desktop.ts'
 import { exampleIn, openExample } from '../../state/examples.ts'
 import { firstStart } from '../../state/open.ts'
 import { getSelection, select, useSelection } from '../../state/store.ts'
@@ -80,9 +80,19 @@ function Banner() {
   const message = engine.message ?? problem
   if (message === null) return null
   return (
-    <p className="banner" role="alert">
-      {message}
-    </p>
+    <div className="banner" role="alert">
+      <p>{message}</p>
+      {engine.message === null && (
+        <button
+          type="button"
+          className="icon-button"
+          aria-label="Dismiss"
+          onClick={() => openProblem.set(null)}
+        >
+          ✕
+        </button>
+      )}
+    </div>
   )
 }
 

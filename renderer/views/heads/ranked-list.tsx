@@ -17,13 +17,19 @@ interface Props {
 
 export function RankedList({ heads, score, noted }: Props) {
   const selected = useSelection((s) => s.head)
+  const lacks = heads.length > 0 && heads.every((h) => h.scores[score] === undefined)
   return (
     <section className="ranked" aria-label={`Heads ranked by ${scoreLabel(score)}`}>
       <h3 className="pane-title">
         Ranked <span>{scoreLabel(score)}</span>
       </h3>
+      {lacks && (
+        <p className="muted small-text">
+          This checkpoint was not scored by {scoreLabel(score)}: choose another score.
+        </p>
+      )}
       <ol className="ranked-list">
-        {heads.slice(0, SHOWN).map((h, i) => {
+        {(lacks ? [] : heads).slice(0, SHOWN).map((h, i) => {
           const on = sameHead(selected, h)
           const note = noted.get(headName(h))
           return (
@@ -44,7 +50,7 @@ export function RankedList({ heads, score, noted }: Props) {
           )
         })}
       </ol>
-      {heads.length > SHOWN && (
+      {!lacks && heads.length > SHOWN && (
         <p className="muted small-text">
           The first {SHOWN} of {heads.length}; filter to see others.
         </p>

@@ -14,7 +14,7 @@ export function Unscored({ model, waiting }: { model: OpenedModel; waiting: bool
       {waiting || running || scan.isPending ? (
         <Waiting text="Scoring every head on repeated random tokens…" />
       ) : (
-        <Empty title="Not scored yet">
+        <Empty title="Not scored yet" leads={false}>
           <p>Runs 32 sequences of random tokens, each twice, and measures where every head looks.</p>
           <button type="button" className="button primary" onClick={() => scan.mutate()}>
             Score {model.spec.n_layers * model.spec.n_heads} heads

@@ -4,6 +4,7 @@ import type { OpenedModel, ScanReply } from '../../../core/api/contract.ts'
 import { useModel, useRun, useScan } from '../../api/queries.ts'
 import { ScoreBar } from '../../charts/score-bar.tsx'
 import { grouped, preciseWeight } from '../../state/format.ts'
+import { hasHead } from '../../state/head-name.ts'
 import { rankHeads, scoreLabel } from '../../state/rank.ts'
 import { type HeadId, headName } from '../../state/selection.ts'
 import { select, useSelection } from '../../state/store.ts'
@@ -12,17 +13,22 @@ import { HeadNote } from '../notebook/head-note.tsx'
 import { Prediction } from './prediction.tsx'
 
 export function Inspector() {
-  const head = useSelection((s) => s.head)
+  const chosen = useSelection((s) => s.head)
   // After the views, and between two frames of theirs: a window that opens has enough to draw at once.
   const model = useDeferredValue(useModel().data)
   const scan = useDeferredValue(useScan().data)
   const run = useDeferredValue(useRun().data)
+  const lacking = chosen !== null && model !== undefined && !hasHead(model.spec, chosen)
+  const head = lacking ? null : chosen
   return (
     <aside className="inspector" aria-label="Inspector">
       {head && model ? (
         <Head head={head} model={model} scan={scan ?? null} />
       ) : (
-        <p className="muted">Choose a head: its scores and its effect appear here.</p>
+        <p className="muted">
+          {lacking && `${model.name} has no head ${headName(chosen)}. `}
+          Choose a head: its scores and its effect appear here.
+        </p>
       )}
       {run && model && <Prediction run={run} model={model} head={head} />}
       {head && model && <HeadNote head={head} model={model.path} />}

@@ -6,6 +6,7 @@ import { useJobOn } from '../../api/jobs.ts'
 import { usePattern, useRun } from '../../api/queries.ts'
 import { onOneScale } from '../../charts/derived-pattern.ts'
 import type { Display } from '../../charts/pattern-pixels.ts'
+import { hasHead } from '../../state/head-name.ts'
 import { type Compare, headName } from '../../state/selection.ts'
 import { select, useSelection } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
@@ -55,6 +56,16 @@ export function PatternPanel({ compact = false }: { compact?: boolean }) {
     return (
       <Empty title="No head chosen">
         <p>Click a head in the grid, or use the arrow keys.</p>
+      </Empty>
+    )
+  const spec = run.data?.spec
+  if (spec && !hasHead(spec, head))
+    return (
+      <Empty title={`No head ${headName(head)} here`}>
+        <p>
+          {run.data?.modelName} has {spec.n_layers} layers of {spec.n_heads} heads, counted from 0. Choose one
+          in the grid.
+        </p>
       </Empty>
     )
   const problem = run.error ?? loaded.error

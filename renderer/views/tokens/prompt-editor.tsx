@@ -6,6 +6,7 @@ import type { OpenedModel, PromptInput, RunDetail } from '../../../core/api/cont
 import { ApiFailure, api } from '../../api/client.ts'
 import { runOn } from '../../state/open.ts'
 import { readingOf } from '../../state/prompt-again.ts'
+import { lengthWarning } from '../../state/prompt-length.ts'
 import { Segmented } from '../../ui/segmented.tsx'
 import { parseIds } from './parse-ids.ts'
 import { TokenCard } from './token-card.tsx'
@@ -73,6 +74,9 @@ export function PromptEditor({ model, run, onClose }: Props) {
   const empty = mode === 'text' ? text === '' : parsed.ids.length === 0
   const shown = mode === 'text' ? (text === '' ? [] : (tokens.data?.tokens ?? [])) : []
 
+  const count = mode === 'text' ? shown.length : parsed.problem ? 0 : parsed.ids.length
+  const long = second ? null : lengthWarning(count, model.spec) // the encoder's own positions are not in the summary
+
   const submit = (event?: FormEvent) => {
     event?.preventDefault()
     if (empty || (mode === 'ids' && (parsed.problem || (second && ownIds.problem)))) return
@@ -130,6 +134,12 @@ export function PromptEditor({ model, run, onClose }: Props) {
           <span className="muted">{model.tokenizerProblem ?? 'No tokenizer'}; give ids.</span>
         )}
         <span className="spacer" />
+        {count > 0 && (
+          <span className={long ? 'problem small-text' : 'muted small-text'} title={long ?? undefined}>
+            {count} {mode === 'text' ? 'tokens' : 'ids'}
+            {long && `, made for ${model.spec.n_ctx}`}
+          </span>
+        )}
         {problem && (
           <span className="problem" role="alert">
             {problem}
@@ -196,12 +206,6 @@ export function PromptEditor({ model, run, onClose }: Props) {
             <i>{t.id}</i>
           </button>
         ))}
-        {mode === 'ids' && !parsed.problem && (
-          <span className="muted small-text">{parsed.ids.length} ids</span>
-        )}
-        {mode === 'text' && shown.length > 0 && (
-          <span className="muted small-text">{shown.length} tokens</span>
-        )}
       </div>
       {chosen !== null && shown[chosen] && (
         <section className="editor-card" aria-label={`Token ${chosen}`}>

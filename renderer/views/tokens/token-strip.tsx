@@ -9,6 +9,7 @@ import { useJobOn } from '../../api/jobs.ts'
 import { type Pattern, rowOf } from '../../api/pattern.ts'
 import { useInduction, useModel, usePattern, useRun } from '../../api/queries.ts'
 import { rampPosition, weightColor, weightInk } from '../../charts/color.ts'
+import { lengthWarning } from '../../state/prompt-length.ts'
 import {
   getSelection,
   hover,
@@ -61,18 +62,25 @@ export function TokenStrip() {
                 Edit prompt
               </button>
             </span>
-            {run.data && (
-              <span
-                className="muted small-text"
-                title="Mean next-token loss over the predictions whose target is in the prompt, in nats."
-              >
-                {run.data.views.length} tokens · loss {run.data.loss?.toFixed(2) ?? '–'}
-              </span>
-            )}
+            {run.data && model.data && <RunSize run={run.data} spec={model.data.spec} />}
           </div>
         </>
       )}
     </section>
+  )
+}
+
+function RunSize({ run, spec }: { run: RunDetail; spec: OpenedModel['spec'] }) {
+  const long = spec.encoder ? null : lengthWarning(run.views.length, spec)
+  return (
+    <span
+      className={long ? 'problem small-text' : 'muted small-text'}
+      title={[long, 'Mean next-token loss over the predictions whose target is in the prompt, in nats.']
+        .filter(Boolean)
+        .join('\n')}
+    >
+      {run.views.length} tokens{long && `, made for ${spec.n_ctx}`} · loss {run.loss?.toFixed(2) ?? '–'}
+    </span>
   )
 }
 
