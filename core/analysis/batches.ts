@@ -1,6 +1,7 @@
 /** Prompts of unlike lengths in batches: alike in length, and small enough that patterns of a layer fit. */
 import { decoderOf, type ModelSpec } from '../graph/model-spec.ts'
 import type { Model } from '../run/model.ts'
+import { batchedIds } from '../run/prompts.ts'
 
 /** Bytes of one layer's patterns that a batch may take. */
 const PATTERN_BUDGET = 64 * 1024 * 1024
@@ -29,7 +30,8 @@ export function windowsOf(
   ids: readonly number[],
   length: number = spec.nCtx,
 ): number[][] {
-  if (ids.length <= length) return [[...ids]]
+  const [own] = batchedIds(ids) // refuses a text or a number in place of a list
+  if (ids.length <= length) return [[...own!]]
   const bos = tokenizer !== null && tokenizer.bosId !== null && ids[0] === tokenizer.bosId ? [ids[0]!] : []
   const body = ids.slice(bos.length)
   const step = Math.max(1, length - bos.length)

@@ -51,6 +51,8 @@ export function surround(
   { bosId, addsBos, before, after }: Surround,
   bos: BosChoice,
 ): number[] {
+  if (bos !== 'auto' && bos !== 'yes' && bos !== 'no')
+    throw new HeadscopeError('bad-request', `bos is "${bos}", but must be auto, yes or no.`)
   if (bos === 'yes' && bosId === null) {
     throw new HeadscopeError(
       'bad-request',

@@ -44,6 +44,8 @@ export function headName(layer: number, head: number): string {
  * Throws `bad-request` for a glob that matches nothing, naming the nearest hooks.
  */
 export function matchHooks(globs: readonly string[], known: readonly string[]): string[] {
+  if (typeof globs === 'string')
+    throw new HeadscopeError('bad-request', `Hooks are given as a list: write [${JSON.stringify(globs)}].`)
   const names = [...known, LOGITS]
   const wanted = new Set<string>()
   for (const glob of globs) {
@@ -61,6 +63,7 @@ export function noSuchHook(name: string, known: readonly string[]): string {
   const middle = /hook_resid_mid$/.test(name) && !known.some((k) => k.endsWith('hook_resid_mid'))
   if (middle)
     return `${name}: this model's blocks are parallel (attention and MLP read the same residual), so there is no hook_resid_mid; use hook_resid_pre or hook_resid_post.`
+  if (name === LOGITS) return `${LOGITS} are the output and no hook; edit ${UNEMBED_OUT}, the same tensor.`
   return `${name} matches no hook of this model; the nearest are ${near}.`
 }
 
@@ -71,10 +74,16 @@ function globPattern(glob: string): RegExp {
   return new RegExp(`^${escaped}$`)
 }
 
+/** By the letters to change, in the whole name or, for a name without its block, in the last parts of it. */
 function nearest(name: string, known: readonly string[], count: number): string[] {
-  const plain = name.replaceAll('*', '')
+  const plain = name.replaceAll('*', '').replace(/^\.+/, '')
+  const parts = plain.split('.').length
+  const distance = (candidate: string) => {
+    const end = candidate.split('.').slice(-parts).join('.')
+    return Math.min(editDistance(plain, candidate), editDistance(plain, end))
+  }
   return [...known]
-    .map((candidate) => ({ candidate, distance: editDistance(plain, candidate) }))
+    .map((candidate) => ({ candidate, distance: distance(candidate) }))
     .sort((a, b) => a.distance - b.distance)
     .slice(0, count)
     .map((entry) => entry.candidate)

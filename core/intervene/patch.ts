@@ -69,6 +69,8 @@ export async function patch(
 ): Promise<Patched> {
   requireCausal(model, 'Patching')
   const { site, direction = 'denoise' } = options
+  if (direction !== 'denoise' && direction !== 'noise')
+    throw new HeadscopeError('bad-edit', `"${direction}" is not a direction; use denoise or noise.`)
   const warnings = checkPrompts([clean, corrupt], model.spec)
   const readers = readersOf(model, options.corruptModel)
   const differing = alignPrompts(clean, corrupt, readers.together)

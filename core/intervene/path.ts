@@ -83,6 +83,8 @@ export async function pathPatch(
 ): Promise<PathPatched> {
   requireCausal(model, 'Path patching')
   const { mlps = 'recompute', signal } = options
+  if (mlps !== 'freeze' && mlps !== 'recompute')
+    throw new HeadscopeError('bad-edit', `"${mlps}" is not a way to treat MLPs; use freeze or recompute.`)
   const warnings = checkPrompts([clean, corrupt], model.spec)
   const readers = readersOf(model, options.corruptModel)
   const differing = alignPrompts(clean, corrupt, readers.together)

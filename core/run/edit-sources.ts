@@ -53,6 +53,7 @@ export function sourcesOver(
 ): EditContext['source'] {
   const captured = new Map<EditSource, Promise<ReadonlyMap<string, Tensor>>>()
   return async (from, hook, together) => {
+    checkSource(from)
     if ('values' in from)
       return { data: from.values, shape: from.shape, axes: hook.axes.slice(-from.shape.length) }
     if ('file' in from) return fileTensor(from.file, from.tensor, hook)
@@ -71,6 +72,23 @@ export function sourcesOver(
 
 // --- Internal helpers ---
 
+const SOURCES: readonly string[] = ['item', 'ids', 'run', 'mean', 'file', 'values']
+
+/** Refuses a source that is none, which would otherwise read something else. Throws `bad-edit`. */
+function checkSource(from: EditSource): void {
+  const kinds = SOURCES.filter((name) => name in from)
+  if (kinds.length !== 1)
+    throw new HeadscopeError(
+      'bad-edit',
+      `"from" of an edit must have one of ${SOURCES.join(', ')}, but has ${kinds.length === 0 ? 'none' : kinds.join(' and ')}.`,
+    )
+  if ('mean' in from && !['all', 'pos', undefined].includes(from.over))
+    throw new HeadscopeError(
+      'bad-edit',
+      `"over" of a mean is ${JSON.stringify(from.over)}, but must be "all" or "pos".`,
+    )
+}
+
 type MeanSource = Extract<EditSource, { readonly mean: unknown }>
 type Prompted = Extract<EditSource, { item: number } | { ids: readonly number[] }> | MeanSource
 
@@ -84,8 +102,8 @@ async function captureAll(
 ): Promise<ReadonlyMap<string, Tensor>> {
   if ('mean' in from) return corpusMean(runner, from, hooks)
   if ('ids' in from) return runner.capture(runner.batchOf(from.ids, from.decoder_ids), hooks)
-  const ids = batch.main.at(from.item)
-  if (!ids || from.item < 0)
+  const ids = batch.main[from.item]
+  if (!ids)
     throw new HeadscopeError(
       'bad-edit',
       `There is no item ${from.item} to take values from: the batch has ${batch.main.length}.`,

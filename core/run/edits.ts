@@ -23,7 +23,9 @@ export interface ResolvedEdit {
 export async function resolveEdits(edits: readonly Edit[], context: EditContext): Promise<ResolvedEdit[]> {
   const resolved: ResolvedEdit[] = []
   const regions: { edit: Edit; hook: HookInfo; region: Region }[] = []
+  if (!Array.isArray(edits)) throw new HeadscopeError('bad-edit', 'edits are a list: put the edit in [ ].')
   for (const given of edits) {
+    refuseIdle(given)
     const hooks = findHooks(given, context)
     for (const hook of hooks) {
       const edit = { ...given, hook: hook.name }
@@ -39,6 +41,46 @@ export async function resolveEdits(edits: readonly Edit[], context: EditContext)
 }
 
 // --- Internal helpers ---
+
+const FIELDS: readonly string[] = [
+  'hook',
+  'item',
+  'head',
+  'kv_head',
+  'pos',
+  'query',
+  'key',
+  'op',
+  'by',
+  'value',
+  'from',
+]
+
+/** What each kind of edit does not read. */
+const IDLE = { zero: ['by', 'value', 'from'], scale: ['value', 'from'], set: ['by'], add: [] } as const
+
+/** Refuses a field that this edit would not read: a slip that would otherwise change nothing. */
+function refuseIdle(edit: Edit): void {
+  if (typeof edit?.hook !== 'string')
+    throw new HeadscopeError(
+      'bad-edit',
+      'An edit needs "hook", the name of a hook, such as {hook: "blocks.1.attn.hook_z", head: 3, op: "zero"}.',
+    )
+  const unknown = Object.keys(edit).find((field) => !FIELDS.includes(field))
+  if (unknown !== undefined)
+    throw new HeadscopeError(
+      'bad-edit',
+      `The edit of ${edit.hook} has no field ${JSON.stringify(unknown)}; the fields are ${FIELDS.join(', ')}.`,
+    )
+  const idle = (IDLE[edit.op] ?? []).find((field) => edit[field] !== undefined)
+  if (idle !== undefined)
+    throw new HeadscopeError(
+      'bad-edit',
+      `The edit of ${edit.hook}: ${edit.op} reads no "${idle}"; leave it out, or choose another op.`,
+    )
+  if (edit.from !== undefined && edit.value !== undefined)
+    throw new HeadscopeError('bad-edit', `The edit of ${edit.hook} has "value" and "from"; give one of them.`)
+}
 
 async function resolve(
   edit: Edit,
@@ -67,7 +109,7 @@ async function resolve(
       const by = edit.by === undefined ? 1 : finite(edit, edit.by, '"by" must be a finite number')
       const value = edit.from
         ? await sourced(edit, edit.from, hook, region, context, together)
-        : scalar(finite(edit, edit.value, 'add needs "from" or "value"'), rank)
+        : scalar(finite(edit, edit.value, 'add needs "from", or "value" as a finite number'), rank)
       return { hook, kind: 'add', value: masked(value, region, by), mask: null }
     }
     default:

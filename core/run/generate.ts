@@ -14,7 +14,7 @@ import { type ResolvedEdit, resolveEdits } from './edits.ts'
 import type { Engine } from './engine.ts'
 import { type KeyValues, runPass } from './pass.ts'
 import { logitsOf } from './predictions.ts'
-import { type Batch, batchOf, checkBatch, sourceLengthsOf, sourceOf } from './prompts.ts'
+import { type Batch, batchOf, checkBatch, sourceLengthsOf, sourceOf, tooLong } from './prompts.ts'
 import { sameTable } from './rope-tables.ts'
 import { checkSampling, type Sampling, sample } from './sampling.ts'
 import type { RunOptions } from './types.ts'
@@ -68,6 +68,9 @@ export async function generate(
   const total = prompt.length + steps
   const decoder = createDecoder(engine, batch, await resolve(engine, batch, total, options), options)
   const made = await drawTokens(decoder, prompt, steps, options)
+  const tokens = prompt.length + made.ids.length
+  if (tokens > spec.nCtx && prompt.length <= spec.nCtx)
+    warnings.push(tooLong('The prompt with the new tokens', tokens, spec))
   return { promptIds: prompt, ...(batch.source ? { sourceIds: given } : {}), ...made, warnings }
 }
 

@@ -4,6 +4,7 @@
  * between runs.
  */
 
+import { HeadscopeError } from '../errors.ts'
 import { LOGITS, matchHooks, UNEMBED_OUT } from '../graph/hook-names.ts'
 import { decoderOf } from '../graph/model-spec.ts'
 import type { Tensor } from '../graph/tensor.ts'
@@ -30,6 +31,9 @@ export async function hookedRun(
   const batch = batchOf(spec, prompts, options.decoderIds)
   const warnings = checkBatch(batch, spec)
   checkTokenTypes(options.tokenTypes, prompts, spec)
+  const { top } = options
+  if (top !== undefined && !(Number.isInteger(top) && top >= 0))
+    throw new HeadscopeError('bad-request', `top must be a whole number of 0 or more, but is ${top}.`)
   const tokenTypes = options.tokenTypes && rightPad(options.tokenTypes)
   const names = engine.hooks.map((hook) => hook.name)
   const matched = matchHooks(options.capture ?? [], names)

@@ -10,6 +10,11 @@ export function resolveIndices(selector: Indices | undefined, size: number, what
   if (selector === undefined) return Array.from({ length: size }, (_, i) => i)
   if (typeof selector === 'string') return resolveSlice(selector, size, what)
   const list = typeof selector === 'number' ? [selector] : selector
+  if (!Array.isArray(list))
+    throw new HeadscopeError(
+      'bad-edit',
+      `${what} is ${JSON.stringify(selector)}, but must be a number, a list of numbers, or a slice such as "4:".`,
+    )
   if (list.length === 0)
     throw new HeadscopeError('bad-edit', `The edit names no ${what}; give one or leave it out.`)
   return list.map((index) => {
@@ -28,7 +33,7 @@ export function resolveIndices(selector: Indices | undefined, size: number, what
 function resolveSlice(text: string, size: number, what: string): number[] {
   const match = /^(-?\d+)?:(-?\d+)?$/.exec(text)
   if (!match)
-    throw new HeadscopeError('bad-edit', `"${text}" is not a slice of ${what}s; write "a:b", "a:" or ":b".`)
+    throw new HeadscopeError('bad-edit', `${what} "${text}" is not a slice; write "a:b", "a:" or ":b".`)
   const bound = (part: string | undefined, absent: number) => {
     if (part === undefined) return absent
     const n = Number(part)

@@ -90,6 +90,11 @@ export interface Model {
  */
 export async function openModel(path: string, options: OpenOptions = {}): Promise<Model> {
   const { threads = availableParallelism(), scoreBudget = 64 * 1024 * 1024 } = options
+  if (!Number.isInteger(threads) || threads < 1 || threads > 1024)
+    throw new HeadscopeError(
+      'bad-request',
+      `threads is ${threads}, but must be a whole number from 1 to 1024.`,
+    )
   const onnx = onnxFileOf(path)
   if (onnx) return (await import('./onnx-model.ts')).openOnnx(onnx, options)
   const device = await requireDevice(options.device ?? 'cpu')

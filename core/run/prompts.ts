@@ -14,18 +14,19 @@ export function checkPrompts(
 ): string[] {
   if (prompts.length === 0)
     throw new HeadscopeError('bad-prompt', 'There is no prompt; give at least one token.')
-  const warnings: string[] = []
+  const long: { which: string; tokens: number }[] = []
   const vocab = side === 'source' ? spec.encoderDecoder!.sourceVocab : spec.dVocab
   const whose = spec.encoderDecoder ? (side === 'source' ? "'s encoder text" : "'s decoder text") : ''
   prompts.forEach((ids, item) => {
     const which = `${prompts.length > 1 ? `Prompt ${item}` : 'The prompt'}${whose}`
+    requireList(which, ids)
     if (ids.length === 0)
       throw new HeadscopeError('bad-prompt', `${which} is empty; give at least one token.`)
     const bad = ids.find((id) => !Number.isInteger(id) || id < 0 || id >= vocab)
     if (bad !== undefined)
       throw new HeadscopeError(
         'bad-prompt',
-        `${which} holds the id ${bad}, but ids of this model are whole numbers from 0 to ${vocab - 1}.`,
+        `${which} holds the id ${typeof bad === 'number' ? bad : JSON.stringify(bad)?.slice(0, 20)}, but ids of this model are whole numbers from 0 to ${vocab - 1}.`,
       )
     if (ids.length > spec.nCtx) {
       if (spec.positional === 'learned')
@@ -33,12 +34,20 @@ export function checkPrompts(
           'bad-prompt',
           `${which} has ${ids.length} tokens, but the position table of this model has ${spec.nCtx} rows; shorten it to ${spec.nCtx} tokens.`,
         )
-      warnings.push(
-        `${which} has ${ids.length} tokens, more than the ${spec.nCtx} (${spec.positional === 'relative' ? 'n_positions' : 'max_position_embeddings'}) that the model was trained for.`,
-      )
+      long.push({ which, tokens: ids.length })
     }
   })
-  return warnings
+  if (long.length < 2) return long.map(({ which, tokens }) => tooLong(which, tokens, spec))
+  const most = Math.max(...long.map(({ tokens }) => tokens))
+  const rule = `tokens${whose && ` of the ${side === 'source' ? 'encoder' : 'decoder'}`}`
+  return [
+    `${long.length} of ${prompts.length} prompts have more ${rule} than the ${trainedFor(spec)}; the longest has ${most}.`,
+  ]
+}
+
+/** The warning for a text that is longer than the model was made for. */
+export function tooLong(which: string, tokens: number, spec: ModelSpec): string {
+  return `${which} has ${tokens} tokens, more than the ${trainedFor(spec)}.`
 }
 
 /** Prompts of one batch: what the last stack reads, and what an encoder before it reads. */
@@ -92,10 +101,11 @@ export function sourceOf({ source }: Batch): { source?: Source } {
   return source ? { source: { ids: rightPad(source), lengths: source.map((ids) => ids.length) } } : {}
 }
 
-/** One prompt as a batch of one; a batch as it is. */
+/** One prompt as a batch of one; a batch as it is. Throws `bad-prompt` for what is no list. */
 export function batchedIds(
   ids: readonly number[] | readonly (readonly number[])[],
 ): readonly (readonly number[])[] {
+  requireList('The prompt', ids)
   const single = typeof ids[0] === 'number' || ids.length === 0
   return single ? [ids as readonly number[]] : (ids as readonly (readonly number[])[])
 }
@@ -140,4 +150,19 @@ export function checkTokenTypes(
 export function rightPad(prompts: readonly (readonly number[])[]): number[][] {
   const longest = Math.max(...prompts.map((ids) => ids.length))
   return prompts.map((ids) => [...ids, ...new Array<number>(longest - ids.length).fill(0)])
+}
+
+// --- Internal helpers ---
+
+function requireList(which: string, ids: unknown): void {
+  if (Array.isArray(ids) || ArrayBuffer.isView(ids)) return
+  const given = typeof ids === 'string' ? `the text ${JSON.stringify(ids.slice(0, 20))}` : String(ids)
+  throw new HeadscopeError(
+    'bad-prompt',
+    `${which} is ${given}, but must be a list of token ids, such as model.encode(text) gives.`,
+  )
+}
+
+function trainedFor({ nCtx, positional }: ModelSpec): string {
+  return `${nCtx} (${positional === 'relative' ? 'n_positions' : 'max_position_embeddings'}) that the model was trained for`
 }

@@ -23,7 +23,12 @@ const GRADIENT = 'grad.'
  * the `metric` that they are of, else their check says that they are not compared. Throws `bad-request` when the file
  * has no `input_ids`, a mask that is not padding at the right, or no hook of this model.
  */
-export async function goldenChecks(model: Model, file: string, metric?: Metric): Promise<Check[]> {
+export async function goldenChecks(
+  model: Model,
+  file: string,
+  metric?: Metric,
+  signal?: AbortSignal,
+): Promise<Check[]> {
   const label = basename(file)
   const tensors = readSafetensorsFile(file)
   const known = new Set([...model.hooks.map((hook) => hook.name), LOGITS])
@@ -31,7 +36,8 @@ export async function goldenChecks(model: Model, file: string, metric?: Metric):
   const graded = [...tensors.keys()].filter(
     (name) => name.startsWith(GRADIENT) && known.has(name.slice(GRADIENT.length)),
   )
-  const { prompts, lengths, options } = askedOf(model, tensors, label)
+  const { prompts, lengths, options: asked } = askedOf(model, tensors, label)
+  const options = { ...asked, ...(signal ? { signal } : {}) }
   if (names.length + graded.length === 0)
     throw new HeadscopeError(
       'bad-request',

@@ -2,9 +2,11 @@
  * Is this checkpoint run right? The identities say "self-consistent"; a golden file says "matches a reference".
  * Cost: about twenty forwards of a dozen tokens.
  */
+import type { Progress } from '../../checkpoint/types.ts'
 import { createRandom } from '../../random.ts'
 import type { Metric } from '../../run/metrics.ts'
 import type { Model } from '../../run/model.ts'
+import { throwIfCancelled } from '../../run/pass.ts'
 import { attributionSum, lensLastRow } from './attribution.ts'
 import type { Check } from './check.ts'
 import { goldenChecks } from './golden.ts'
@@ -34,6 +36,9 @@ export interface VerifyOptions {
   readonly length?: number
   readonly seed?: number
   readonly probe?: Probe
+  readonly signal?: AbortSignal
+  /** After each group of checks. */
+  readonly onProgress?: (progress: Progress) => void
 }
 
 export interface Verified {
@@ -42,27 +47,37 @@ export interface Verified {
   readonly ok: boolean
 }
 
-/** Runs every identity that applies. Throws what a run throws. */
+/** Runs every identity that applies. Throws what a run throws, and `cancelled` by the signal. */
 export async function verify(model: Model, options: VerifyOptions = {}): Promise<Verified> {
-  const probe = options.probe ?? probeOf(model)
+  const probe = options.probe ?? probeOf(model, options.signal)
   const length = Math.min(options.length ?? 12, model.spec.nCtx)
   const random = createRandom(options.seed ?? 1)
   const ids = Array.from({ length }, () => random.below(model.spec.dVocab))
   const captures = await probe.capture(ids)
-  const checks = [
-    patternRows(model, captures),
-    outputHull(model, captures),
-    rotationLengths(model, captures),
-    residualSum(model, captures),
-    headSum(model, captures),
-    await decodeEqualsPass(probe, captures, ids),
-    await prefix(probe, captures, ids),
-    await shift(probe, captures, ids),
-    ...(await restarts(probe, captures, ids)),
-    await attributionSum(probe, captures, ids),
-    await lensLastRow(probe, captures, ids),
-    ...(await gradientIdentities(probe, ids)),
-    ...(options.golden ? await goldenChecks(model, options.golden, options.metric) : []),
+  const { golden, metric, signal } = options
+  const groups: (() => Check | readonly Check[] | Promise<Check | readonly Check[]>)[] = [
+    () => patternRows(model, captures),
+    () => outputHull(model, captures),
+    () => rotationLengths(model, captures),
+    () => residualSum(model, captures),
+    () => headSum(model, captures),
+    () => decodeEqualsPass(probe, captures, ids),
+    () => prefix(probe, captures, ids),
+    () => shift(probe, captures, ids),
+    () => restarts(probe, captures, ids),
+    () => attributionSum(probe, captures, ids),
+    () => lensLastRow(probe, captures, ids),
+    () => gradientIdentities(probe, ids),
+    ...(golden ? [() => goldenChecks(model, golden, metric, signal)] : []),
   ]
+  const checks: Check[] = []
+  const started = performance.now()
+  for (const [i, group] of groups.entries()) {
+    throwIfCancelled(signal)
+    checks.push(...[await group()].flat())
+    const seconds = (performance.now() - started) / 1000
+    const left = (seconds / (i + 1)) * (groups.length - i - 1)
+    options.onProgress?.({ done: i + 1, total: groups.length, secondsLeft: left })
+  }
   return { checks, ok: checks.every((check) => check.ok !== false) }
 }

@@ -30,15 +30,16 @@ export interface Probe {
 }
 
 /** The probe of a model. Where a decoder reads an encoder, the ids are the decoder's, and the encoder reads one text. */
-export function probeOf(model: Model): Probe {
+export function probeOf(model: Model, signal?: AbortSignal): Probe {
   const engine = model.engine()
   const { encoderDecoder } = model.spec
   const text = encoderDecoder && Array.from({ length: 9 }, (_, i) => (7 * i + 3) % encoderDecoder.sourceVocab)
+  const stop = signal ? { signal } : {}
   const source = text && { source: { ids: [text], lengths: [text.length] } }
   return {
     model,
     async capture(ids) {
-      const options = { capture: ['*', 'logits'], top: 0 }
+      const options = { capture: ['*', 'logits'], top: 0, ...stop }
       const run = await (text ? model.run(text, { ...options, decoderIds: [ids] }) : model.run(ids, options))
       return new Map(run.captured.map((name) => [name, run.get(name)]))
     },
@@ -57,6 +58,7 @@ export function probeOf(model: Model): Probe {
           wanted: new Set(),
           edits: [],
           keepKeyValues: true,
+          signal,
         })
         past = keyValues
         parts.push((await logitsOf(engine, state.get('resid')!, start, [])).data)
@@ -76,6 +78,7 @@ export function probeOf(model: Model): Probe {
         shift,
         wanted: new Set(hooks.map((hook) => hook.name)),
         edits: [],
+        signal,
         onTensor: (hook, tensor) => {
           patterns.set(hook.name, tensor.data)
         },
@@ -88,6 +91,7 @@ export function probeOf(model: Model): Probe {
       await logitLens(model, text ? [text] : [ids], {
         layers,
         top: 1,
+        ...stop,
         ...(text ? { decoderIds: [ids] } : {}),
         onLogits: (_, logits) => {
           last = logits.data
