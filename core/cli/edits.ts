@@ -3,9 +3,8 @@ import { z } from 'zod'
 import { HeadscopeError } from '../errors.ts'
 import type { Edit } from '../run/types.ts'
 
-const indices = z.union([z.int(), z.array(z.int()).min(1), z.string()], {
-  error: 'must be a number, a list of numbers, or a slice such as "4:"',
-})
+const PLACES = 'must be a number, a list of numbers, or a slice such as "4:"'
+const indices = z.union([z.int(), z.array(z.int()).min(1, PLACES), z.string()], { error: PLACES })
 
 const ids = z.array(z.int()).min(1)
 const beside = { ids, decoder_ids: ids.optional() }
@@ -37,8 +36,8 @@ const edit = z.strictObject({
   query: indices.optional(),
   key: indices.optional(),
   op: z.enum(['zero', 'scale', 'set', 'add'], { error: 'must be zero, scale, set or add' }),
-  by: z.number({ error: 'must be a number' }).optional(),
-  value: z.union([z.number(), z.literal('-inf')], { error: 'must be a number or "-inf"' }).optional(),
+  by: z.number({ error: 'must be a finite number' }).optional(),
+  value: z.union([z.number(), z.literal('-inf')], { error: 'must be a finite number or "-inf"' }).optional(),
   from: source.optional(),
 })
 

@@ -9,7 +9,7 @@ import type { Analyses, AnalysisKind } from '../api/contract-analyses.ts'
 import type { Model } from '../run/model.ts'
 import type { FilePrompt } from '../run/prompt-file.ts'
 import type { Output } from './output.ts'
-import type { DecoderValues } from './prompts.ts'
+import { type DecoderValues, idList } from './prompts.ts'
 
 export interface OpenStore {
   readonly path: string
@@ -37,7 +37,7 @@ export function inputsOf(
 ): PromptInput[] {
   const own = decoders && [
     ...decoders['decoder-text'].map((text) => ({ text })),
-    ...decoders['decoder-ids'].map((ids) => ({ ids: ids.split(',').map(Number) })),
+    ...decoders['decoder-ids'].map((ids) => ({ ids: idList(ids, '--decoder-ids') })),
   ]
   return given.map((one, i) => ({
     ...one,

@@ -110,8 +110,9 @@ function listed(names: readonly string[]): string {
 }
 
 /** How a chosen checkpoint is called in text: its name, and its step with where that comes from. */
-export function titleOf({ name, at, of, path }: Chosen, asked: boolean): string {
-  const short = isAbsolute(name) || /^\.{1,2}$/.test(name) ? basename(path) : name.replace(/\/+$/, '')
+export function titleOf({ name, at, of }: Chosen, asked: boolean): string {
+  const short =
+    isAbsolute(name) || /^\.{1,2}$/.test(name) ? basename(resolve(name)) : name.replace(/\/+$/, '')
   if (at === null) return short
   const series = basename(short) === 'checkpoints' ? dirname(short) : short
   return `${series} ${at}${asked ? '' : ` (the last of ${of})`}`

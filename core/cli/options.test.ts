@@ -32,6 +32,7 @@ it('takes values that begin with a dash', () => {
   expect(read('m', '--scale', '-1e-3').values.scale).toBe(-0.001)
   expect(read('m', '--text', '--- a', '--text=--json').values.text).toEqual(['--- a', '--json'])
   expect(read('--', '-m').positionals).toEqual(['-m'])
+  expect(read('m', '-- a comment\nselect 1').positionals).toEqual(['m', '-- a comment\nselect 1'])
 })
 
 it('keeps repeats in order, and knows what was not given', () => {
@@ -56,6 +57,7 @@ it('says what is wrong in one sentence', () => {
   expect(sentenceOf('m', '--pos', '--json')).toBe('--pos needs a value: --pos VALUE')
   expect(sentenceOf('m', '--deep=1')).toBe('--deep takes no value')
   expect(sentenceOf('m', '--bos=maybe')).toBe('--bos is one of auto, yes, no, not "maybe"')
+  expect(sentenceOf('a', 'b', '--bos', 'maybe')).toBe('--bos is one of auto, yes, no, not "maybe"')
   expect(sentenceOf()).toBe('probe needs MODEL, but got none')
   expect(sentenceOf('a', 'b', 'c')).toBe('probe takes 2 arguments, so "c" is one too many')
 })

@@ -120,6 +120,11 @@ export const STORE_OPTIONS = {
   'no-store': { type: 'flag', help: 'keep nothing' },
 } as const satisfies Options
 
+/** Of a command that keeps nothing anyway, so that a script may give --no-store to every one. */
+export const UNSTORED_OPTIONS = {
+  'no-store': { type: 'flag', help: 'keep nothing: this command never does' },
+} as const satisfies Options
+
 /** Reads the arguments of a command. Throws UsageError in one sentence. */
 export function readArguments(
   command: Command,
@@ -133,6 +138,7 @@ export function readArguments(
       throw new UsageError(
         `${command.name} needs ${command.usage.split(' [')[0]}, but got ${given(positionals.length)}`,
       )
+    if (positionals.length > most) refuseValue(positionals[most]!, argv, options)
     if (positionals.length > most)
       throw new UsageError(
         `${command.name} takes ${most === 0 ? 'no argument' : `${most} argument${most === 1 ? '' : 's'}`}, so ${JSON.stringify(positionals[most])} is one too many`,
@@ -150,11 +156,26 @@ export function readArguments(
 
 type Raw = string | boolean | (string | boolean)[] | undefined
 
+/** Marks an argument that is no option though it begins with a dash; no argument of a process can hold it. */
+const PLAIN = '\0'
+
+/** What stands behind an option that may stand alone and is none of its choices was meant for it. */
+function refuseValue(surplus: string, argv: readonly string[], options: Options): void {
+  const before = argv[argv.lastIndexOf(surplus) - 1]
+  const name = before?.startsWith('--') ? before.slice(2) : ''
+  if (Object.hasOwn(options, name) && options[name]!.implied !== undefined)
+    readOne(name, options[name]!, surplus)
+}
+
 /** `--name value` → `--name=value`, so that a value with a dash in front is a value. */
 function joinValues(argv: readonly string[], options: Options): string[] {
   const joined: string[] = []
   for (let i = 0; i < argv.length; i++) {
     const argument = argv[i]!
+    if (/^-+\s/.test(argument)) {
+      joined.push(PLAIN + argument) // SQL that begins with a comment, a sum that begins with a minus
+      continue
+    }
     if (argument === '--') return [...joined, ...argv.slice(i)]
     const name = argument.slice(2)
     const option = argument.startsWith('--') && Object.hasOwn(options, name) ? options[name]! : null
@@ -193,7 +214,8 @@ function parse(command: Command, options: Options, args: string[]) {
         ]),
       ),
     })
-    return { values: values as Record<string, Raw>, positionals }
+    const plain = positionals.map((one) => (one.startsWith(PLAIN) ? one.slice(PLAIN.length) : one))
+    return { values: values as Record<string, Raw>, positionals: plain }
   } catch (error) {
     throw new UsageError(explain(command, options, args, error as Error))
   }

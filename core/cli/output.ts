@@ -2,6 +2,7 @@
  * What a command prints. In: text, a table or one JSON document. Out: stdout; warnings on stderr. A reader that goes
  * away (`| head -1`) ends the process quietly.
  */
+import { writeSync } from 'node:fs'
 import { versions } from '../run/versions.ts'
 import { finite } from './finite.ts'
 import { type Style, styleFor } from './style.ts'
@@ -38,11 +39,19 @@ export function createOutput(json: boolean): Output {
   }
 }
 
-/** Ends the process without a word when nobody reads on. */
+/** Ends the process without a word when nobody reads on, and with one sentence when the output cannot be written. */
 export function endOnBrokenPipe(): void {
   for (const stream of [process.stdout, process.stderr])
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error
-      process.exit(0)
+      if (error.code === 'EPIPE') process.exit(0)
+      if (stream === process.stdout) writeSync(2, unwritten(error.code ?? error.message))
+      process.exit(1)
     })
+}
+
+// --- Internal helpers ---
+
+function unwritten(code: string): string {
+  const why = code === 'ENOSPC' ? 'the disk is full' : code
+  return `The output could not be written (${why}); free some space, or send it elsewhere.\n`
 }

@@ -113,11 +113,13 @@ function chatPrompt({ tokenizer, checkpoint }: Model, given: Given): Prompt {
 
 /** "5,9,9,2" → numbers; the engine says whether they are ids of its vocabulary. */
 export function idList(text: string, option = '--ids'): number[] {
-  const parts = text
-    .trim()
-    .split(/[\s,]+/)
-    .filter((part) => part !== '')
+  const parts = text.trim() === '' ? [] : text.trim().split(/\s*,\s*|\s+/)
   const bad = parts.find((part) => !/^-?\d{1,15}$/.test(part))
+  if (bad === '')
+    throw new HeadscopeError(
+      'bad-prompt',
+      `${option} has a comma without a number beside it; write whole numbers such as 5,9,9,2.`,
+    )
   if (bad !== undefined)
     throw new HeadscopeError(
       'bad-prompt',

@@ -3,7 +3,7 @@
  * and the members that are broken. Out: one experiment in the workspace, its fields of the JSON document, and lines that
  * say when heads appear. Costs nothing beside the scans.
  */
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
 import type { ScanResult, Score } from '../analysis/types.ts'
 import type { WorkspaceWrites } from '../api/compute/workspace-writes.ts'
 import type { AnalysedModel } from '../api/contract-analyses.ts'
@@ -20,8 +20,13 @@ export interface ScannedMember {
   readonly result: ScanResult
 }
 
-/** True when the chosen checkpoints are all the members of one series, in their order. */
+/**
+ * True when the chosen checkpoints are all the members of one series, in their order: the series itself was named, or
+ * each of its steps. Models of other names that happen to share a folder are none.
+ */
 export async function isWholeSeries(models: readonly Chosen[]): Promise<boolean> {
+  const stems = models.map(({ path }) => basename(path).replace(/\d+/g, '#'))
+  if (models.some(({ at }) => at === null) && new Set(stems).size > 1) return false
   const { listMembers } = await import('../checkpoint/series.ts')
   const members = models.length < 2 ? [] : listMembers(dirname(models[0]!.path))
   return members.length === models.length && members.every(({ path }, i) => path === models[i]!.path)

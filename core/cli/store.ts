@@ -12,8 +12,9 @@ export interface StoreValues {
   readonly 'no-store': boolean
 }
 
-/** The file that is meant, or null for none. */
+/** The file that is meant, or null for none. Throws UsageError. */
 export function storePath(values: StoreValues): string | null {
+  if (values.store === '') throw new UsageError('--store is empty: name the file of a workspace')
   if (values['no-store']) {
     if (values.store !== undefined) throw new UsageError('--store and --no-store exclude each other')
     return null

@@ -4,7 +4,13 @@
  */
 import type { AttentionSummary } from '../analysis/attention-summary.ts'
 import { type Command, command } from './command.ts'
-import { DECODER_OPTIONS, ENGINE_OPTIONS, MODEL_OPTIONS, PROMPT_OPTIONS } from './options.ts'
+import {
+  DECODER_OPTIONS,
+  ENGINE_OPTIONS,
+  MODEL_OPTIONS,
+  PROMPT_OPTIONS,
+  UNSTORED_OPTIONS,
+} from './options.ts'
 import type { Output } from './output.ts'
 import { encodePrompts, givenPrompts, viewsOf, withDecoders } from './prompts.ts'
 import { printable, table } from './table.ts'
@@ -31,6 +37,7 @@ export function summaryCommand(about: About): Command {
         type: 'flag',
         help: 'leave the first position out as a key and renormalise the rows',
       },
+      ...UNSTORED_OPTIONS,
       ...ENGINE_OPTIONS,
     },
     takes: [1, 1],

@@ -6,6 +6,7 @@ import type { ExperimentKind, Experiments, PromptInput } from '../api/contract.t
 import type { SweepEstimate } from '../intervene/types.ts'
 import type { Metric } from '../run/metrics.ts'
 import { type Call, Interrupted, UsageError } from './command.ts'
+import { shellWord } from './shell-word.ts'
 import type { StoreValues } from './store.ts'
 import { bytes } from './table.ts'
 
@@ -75,7 +76,7 @@ export async function runSweepCommand<K extends ExperimentKind>(
         keyOf,
       })
       const { model: known, warnings } = await facts.modelFacts(model, chosen)
-      const all = [...new Set([...warnings, ...finished.result.warnings])]
+      const all = [...new Set([...unread(values), ...warnings, ...finished.result.warnings])]
       if (out.json) {
         out.document({
           model: known,
@@ -98,10 +99,12 @@ export async function runSweepCommand<K extends ExperimentKind>(
     if (!signal.aborted || !left) throw error
     const of = left.cells > 0 ? `${done.size} of ${left.cells} cells` : `${done.size} cells`
     if (left.id === null) throw new Interrupted(`Cancelled after ${of}; without a store nothing is kept.`)
-    const where = values.store === undefined ? '' : ` --store ${values.store}`
-    throw new Interrupted(
-      `Cancelled; ${of} are stored: go on with headscope ${kind} ${positionals[0]} --resume ${left.id}${where}`,
-    )
+    const where = [
+      ...(values.at === undefined ? [] : ['--at', values.at]),
+      ...(values.store === undefined ? [] : ['--store', values.store]),
+    ]
+    const words = ['headscope', kind, positionals[0]!, '--resume', String(left.id), ...where]
+    throw new Interrupted(`Cancelled; ${of} are stored: go on with ${words.map(shellWord).join(' ')}`)
   } finally {
     store?.writes.close()
   }
@@ -115,6 +118,9 @@ export function givenMetric(values: {
   readonly 'answer-id': number | undefined
   readonly 'wrong-id': number | undefined
 }): Metric {
+  for (const side of ['answer', 'wrong'] as const)
+    if (values[side] !== undefined && values[`${side}-id`] !== undefined)
+      throw new UsageError(`--${side} and --${side}-id exclude each other`)
   const answer = values['answer-id'] ?? values.answer
   const wrong = values['wrong-id'] ?? values.wrong
   if (values.metric !== undefined) {
@@ -202,6 +208,26 @@ export async function references(values: {
 
 // --- Internal helpers ---
 
+/** Options that go with --resume; every other belongs to what is stored. */
+const BESIDE_RESUME = ['at', 'threads', 'device', 'resume', 'store', 'no-store', 'json', 'progress', 'help']
+
+/** Says which options a resumed sweep did not read. */
+function unread(values: SweepValues): string[] {
+  if (values.resume === undefined) return []
+  const given = Object.entries(values).filter(
+    ([name, value]) =>
+      !BESIDE_RESUME.includes(name) &&
+      value !== undefined &&
+      value !== false &&
+      !(Array.isArray(value) && value.length === 0),
+  )
+  if (given.length === 0) return []
+  const names = given.map(([name]) => `--${name}`).join(', ')
+  return [
+    `--resume goes on with the prompts and settings that are stored, so ${names} ${given.length === 1 ? 'was' : 'were'} not read.`,
+  ]
+}
+
 function list(value: string | undefined): string[] {
   return value === undefined ? [] : [value]
 }
@@ -215,6 +241,14 @@ async function inputs(values: PromptValues, name: string): Promise<PromptInput[]
 }
 
 const METRIC_FIELDS = ['kind', 'item', 'pos', 'answer', 'wrong']
+/** Fields that a kind of metric does not read. */
+const IDLE_FIELDS: Readonly<Record<string, readonly string[]>> = {
+  logit: ['wrong'],
+  logprob: ['wrong'],
+  prob: ['wrong'],
+  loss: ['answer', 'wrong'],
+  kl: ['answer', 'wrong'],
+}
 
 /** What the metric means is checked against the prompt later; here only its form. */
 function parsedMetric(text: string): Metric {
@@ -233,6 +267,10 @@ function parsedMetric(text: string): Metric {
     throw new UsageError(
       `--metric has no field ${JSON.stringify(odd)}; its fields are ${METRIC_FIELDS.join(', ')}`,
     )
+  if (fields.kind === undefined) throw new UsageError(`--metric has no "kind": ${rule}`)
+  const idle = IDLE_FIELDS[String(fields.kind)]?.find((name) => fields[name] !== undefined)
+  if (idle !== undefined)
+    throw new UsageError(`--metric of the kind ${fields.kind} reads no "${idle}": leave it out`)
   const wrongly = (name: string, fits: boolean, what: string) => {
     if (fields[name] !== undefined && !fits) throw new UsageError(`"${name}" of --metric must be ${what}`)
   }

@@ -14,6 +14,13 @@ const plan = (more: object = {}) =>
   })
 
 describe('the cells of a plan', () => {
+  it('of a patch are over the residual stream unless a site is named, as on the command line', () => {
+    const metric = { kind: 'logit', answer: 5 }
+    const pair = { ids: [5, 9, 5, 9], corrupt: { ids: [5, 7, 5, 9] } }
+    const patches = (task: object) => plan({ prompts: [pair], tasks: [{ task: 'patch', metric, ...task }] })
+    expect(patches({})).toEqual(patches({ site: 'resid_pre' }))
+  })
+
   it('are models, then tasks, then prompts, in the order of the plan', () => {
     const { cells } = listCells(plan({ random: { count: 1 } }), [model, { ...model, at: 'step512' }])
     expect(cells.map(({ key }) => key)).toEqual([

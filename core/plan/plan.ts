@@ -135,7 +135,7 @@ const task = z.discriminatedUnion('task', [
   }),
   z.strictObject({
     task: z.literal('patch'),
-    site: z.enum(PATCH_SITE_NAMES as [PatchSite, ...PatchSite[]]),
+    site: z.enum(PATCH_SITE_NAMES as [PatchSite, ...PatchSite[]]).default('resid_pre'),
     by: z.enum(['layer,pos', 'layer,head']).optional(),
     direction: z.enum(['denoise', 'noise']).default('denoise'),
     metric: metric.optional(),

@@ -263,7 +263,7 @@ describe('on the command line', () => {
   test.each([
     [['ablate', MODEL, ...prompt], 2, 'a metric is needed'],
     [['ablate', MODEL, ...prompt, ...prompt, ...given], 2, 'one prompt'],
-    [['ablate', MODEL, ...prompt, ...given, '--kind', 'mean', '--no-store'], 1, 'the reference is empty'],
+    [['ablate', MODEL, ...prompt, ...given, '--kind', 'mean', '--no-store'], 2, 'give --reference FILE'],
     [
       ['patch', MODEL, '--clean-ids', '1,2', '--corrupt-ids', '1,3,4', ...given, '--no-store'],
       1,

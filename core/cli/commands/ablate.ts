@@ -1,6 +1,6 @@
 /** `headscope ablate MODEL PROMPTS`: what the metric loses without each head, MLP, layer or position. Costs a restarted run a cell. */
 import type { AblateRequest } from '../../api/contract.ts'
-import { command } from '../command.ts'
+import { command, UsageError } from '../command.ts'
 import {
   DECODER_OPTIONS,
   ENGINE_OPTIONS,
@@ -55,6 +55,7 @@ export const ablate = command({
   takes: [1, 1],
   async run(call) {
     const { values } = call
+    if (values.resume === undefined) checkReference(values)
     const { decoderInput, givenMetric, onePrompt, runSweepCommand, references } = await import(
       '../sweep-command.ts'
     )
@@ -73,3 +74,25 @@ export const ablate = command({
     )
   },
 })
+
+// --- Internal helpers ---
+
+/** A mean and a resample need other prompts, and zero reads none. Throws UsageError. */
+function checkReference(values: {
+  readonly kind: string | undefined
+  readonly reference: string | undefined
+  readonly 'reference-text': readonly string[]
+  readonly 'reference-ids': readonly string[]
+  readonly 'mean-over': string | undefined
+}): void {
+  const { kind = 'zero', reference, 'reference-text': texts, 'reference-ids': lists } = values
+  const given = reference !== undefined || texts.length > 0 || lists.length > 0
+  if (kind !== 'mean' && values['mean-over'] !== undefined)
+    throw new UsageError(`--mean-over is of --kind mean, and this is ${kind}`)
+  if (kind === 'zero' && given)
+    throw new UsageError('--kind zero reads no reference: leave it out, or choose --kind mean or resample')
+  if (kind !== 'zero' && !given)
+    throw new UsageError(
+      `--kind ${kind} takes its values from other prompts: give --reference FILE, --reference-text or --reference-ids`,
+    )
+}

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Model } from '../../run/model.ts'
 import { command, UsageError } from '../command.ts'
-import { ENGINE_OPTIONS, MODEL_OPTIONS } from '../options.ts'
+import { ENGINE_OPTIONS, MODEL_OPTIONS, UNSTORED_OPTIONS } from '../options.ts'
 import { table } from '../table.ts'
 
 export const bench = command({
@@ -28,6 +28,7 @@ export const bench = command({
       help: 'length of the prompt (default 256, or what the model holds)',
     },
     rounds: { type: 'whole', value: 'N', help: 'rounds (default 7)' },
+    ...UNSTORED_OPTIONS,
     ...ENGINE_OPTIONS,
   },
   takes: [1, 1],

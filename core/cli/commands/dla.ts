@@ -2,7 +2,13 @@
 import type { Dla } from '../../analysis/dla.ts'
 import type { Model } from '../../run/model.ts'
 import { command, UsageError } from '../command.ts'
-import { DECODER_OPTIONS, ENGINE_OPTIONS, MODEL_OPTIONS, PROMPT_OPTIONS } from '../options.ts'
+import {
+  DECODER_OPTIONS,
+  ENGINE_OPTIONS,
+  MODEL_OPTIONS,
+  PROMPT_OPTIONS,
+  UNSTORED_OPTIONS,
+} from '../options.ts'
 import type { Output } from '../output.ts'
 import { printable, table } from '../table.ts'
 
@@ -32,6 +38,7 @@ export const dla = command({
       choices: ['heads', 'bias'],
       help: 'b_V counts with its head (default) or, as in TransformerLens, with b_O',
     },
+    ...UNSTORED_OPTIONS,
     ...ENGINE_OPTIONS,
   },
   takes: [1, 1],

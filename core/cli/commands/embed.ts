@@ -1,6 +1,6 @@
 /** `headscope embed MODEL "king - man + woman"`: nearest tokens to a direction. One walk over the embedding. */
 import { command, UsageError } from '../command.ts'
-import { ENGINE_OPTIONS, MODEL_OPTIONS } from '../options.ts'
+import { ENGINE_OPTIONS, MODEL_OPTIONS, UNSTORED_OPTIONS } from '../options.ts'
 import { printable, table } from '../table.ts'
 
 export const embed = command({
@@ -13,6 +13,7 @@ export const embed = command({
   options: {
     ...MODEL_OPTIONS,
     count: { type: 'whole', value: 'N', help: 'neighbours (default 10)' },
+    ...UNSTORED_OPTIONS,
     ...ENGINE_OPTIONS,
   },
   takes: [2, 2],

@@ -8,6 +8,8 @@ import type { Generated } from '../../run/generate.ts'
 import type { Model } from '../../run/model.ts'
 import { command, UsageError } from '../command.ts'
 import { DECODER_OPTIONS, EDIT_OPTION, ENGINE_OPTIONS, MODEL_OPTIONS, PROMPT_OPTIONS } from '../options.ts'
+import { checkOut, refuseOwnFile } from '../out-file.ts'
+import type { StoreValues } from '../store.ts'
 import { printable } from '../table.ts'
 
 export const generate = command({
@@ -48,11 +50,13 @@ export const generate = command({
       value: 'FILE',
       help: 'workspace that edits {"from": {"run": N}} read (default: the user’s)',
     },
+    'no-store': { type: 'flag', help: 'read no workspace' },
     ...ENGINE_OPTIONS,
   },
   takes: [1, 1],
   async run(call) {
     const { values, positionals, place, out, signal } = call
+    checkOut(values.out)
     if ((values.out === undefined) !== (values.capture.length === 0))
       throw new UsageError(
         '--capture and --out go together: which hooks, and the file that they are written to',
@@ -72,8 +76,9 @@ export const generate = command({
     ])
     const given = givenPrompts(values, 'generate')
     const edits = values.edit.length > 0 ? (await import('../edits.ts')).parseEdits(values.edit) : []
-    const reader = edits.some(({ from }) => from && 'run' in from) ? await openReader(values.store) : null
+    const reader = edits.some(({ from }) => from && 'run' in from) ? await openReader(values) : null
     const chosen = await chooseModel(positionals[0]!, values.at, place)
+    await refuseOwnFile(values.out, chosen.path)
     const model = await openChosen(chosen, values, call)
     try {
       const { cacheCheck } = await import('../cached.ts')
@@ -82,7 +87,7 @@ export const generate = command({
       const options = { edits, signal, ...(reader ? { openRun: reader.openRun } : {}) }
       const items: object[] = []
       const captured: Map<string, Tensor>[] = []
-      const warnings = new Set(model.warnings)
+      const warnings = new Set([...unreadSampling(values), ...model.warnings])
       const sequences: number[][] = []
       const sources: (readonly number[])[] = []
       for (const [index, prompt] of prompts.entries()) {
@@ -165,6 +170,20 @@ function samplingOf(values: {
   }
 }
 
+/** Greedy decoding draws nothing. */
+function unreadSampling(values: {
+  readonly temperature: number | undefined
+  readonly 'top-k': number | undefined
+  readonly 'top-p': number | undefined
+}): string[] {
+  const given = (['top-k', 'top-p'] as const).filter((name) => values[name] !== undefined)
+  if (given.length === 0 || (values.temperature ?? 0) > 0) return []
+  const names = given.map((name) => `--${name}`).join(' and ')
+  return [
+    `${names} ${given.length === 1 ? 'chooses' : 'choose'} what is drawn, and temperature 0 draws nothing: give --temperature above 0.`,
+  ]
+}
+
 function textOf(model: Model, ids: readonly number[], wordOf: (model: Model, id: number) => string): string {
   return model.tokenizer ? model.tokenizer.decode(ids) : ids.map((id) => `${wordOf(model, id)} `).join('')
 }
@@ -196,13 +215,15 @@ function summary(made: Generated, check: { cached_equals_uncached: boolean | nul
   return `${made.ids.length} tokens (${ended}); ${cache}`
 }
 
-async function openReader(file: string | undefined) {
+async function openReader(values: StoreValues) {
   const [{ openStore }, { workspaceWrites }, { storePath }] = await Promise.all([
     import('../../store/capture-store.ts'),
     import('../../api/compute/workspace-writes.ts'),
     import('../store.ts'),
   ])
-  return workspaceWrites(openStore(storePath({ store: file, 'no-store': false })!, { readonly: true }))
+  const path = storePath(values)
+  if (path === null) return null // the edit says that no store is open
+  return workspaceWrites(openStore(path, { readonly: true }))
 }
 
 async function join(

@@ -1,7 +1,7 @@
 /** `headscope inspect MODEL`: what a checkpoint is, without running it. Costs its headers and one pass for the hash. */
 import { onnxFileOf } from '../../onnx/find.ts'
 import { command, UsageError } from '../command.ts'
-import { MODEL_OPTIONS } from '../options.ts'
+import { MODEL_OPTIONS, UNSTORED_OPTIONS } from '../options.ts'
 import type { Output } from '../output.ts'
 import { bytes, grouped, table } from '../table.ts'
 
@@ -19,6 +19,7 @@ export const inspect = command({
     ...MODEL_OPTIONS,
     tokens: { type: 'whole', value: 'T', help: 'also the key/value cache of T tokens' },
     hooks: { type: 'flag', help: 'list every hook with its shape' },
+    ...UNSTORED_OPTIONS,
   },
   takes: [1, 1],
   async run({ values, positionals, place, out }) {

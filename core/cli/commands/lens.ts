@@ -6,7 +6,15 @@ import { resolve } from 'node:path'
 import type { Lens, LensCell } from '../../analysis/lens.ts'
 import type { Model } from '../../run/model.ts'
 import { command, UsageError } from '../command.ts'
-import { DECODER_OPTIONS, ENGINE_OPTIONS, MODEL_OPTIONS, PROMPT_OPTIONS, TYPES_OPTION } from '../options.ts'
+import {
+  DECODER_OPTIONS,
+  ENGINE_OPTIONS,
+  MODEL_OPTIONS,
+  PROMPT_OPTIONS,
+  TYPES_OPTION,
+  UNSTORED_OPTIONS,
+} from '../options.ts'
+import { checkOut, refuseOwnFile } from '../out-file.ts'
 import type { Output } from '../output.ts'
 import type { Prompt } from '../prompts.ts'
 import { printable, table } from '../table.ts'
@@ -38,11 +46,13 @@ export const lens = command({
     answer: { type: 'text', value: '" word"', help: 'a token whose rank is wanted' },
     'answer-id': { type: 'whole', value: 'ID', help: 'the same by its id' },
     out: { type: 'text', value: 'F.safetensors', help: 'write lens.0 … lens.L [batch, pos, d_vocab]' },
+    ...UNSTORED_OPTIONS,
     ...ENGINE_OPTIONS,
   },
   takes: [1, 1],
   async run(call) {
     const { values, positionals, place, out, signal } = call
+    checkOut(values.out)
     const { top = 5 } = values
     if (top < 1) throw new UsageError(`--top is ${top}, but must be 1 or more`)
     if (values.answer !== undefined && values['answer-id'] !== undefined)
@@ -62,6 +72,7 @@ export const lens = command({
     ])
     const given = givenPrompts(values, 'lens')
     const chosen = await chooseModel(positionals[0]!, values.at, place)
+    await refuseOwnFile(values.out, chosen.path)
     const model = await openChosen(chosen, values, call)
     try {
       const prompts = withDecoders(model, encodePrompts(model, given, values.bos), values)

@@ -19,6 +19,7 @@ import {
   STORE_OPTIONS,
   TYPES_OPTION,
 } from '../options.ts'
+import { checkOut, refuseOwnFile } from '../out-file.ts'
 import type { Output } from '../output.ts'
 import type { Prompt } from '../prompts.ts'
 import { printable, table } from '../table.ts'
@@ -66,6 +67,7 @@ export const run = command({
   takes: [1, 1],
   async run(call) {
     const { values, positionals, place, out } = call
+    checkOut(values.out)
     const { top = 5 } = values
     if (top < 0) throw new UsageError(`--top is ${top}, but must be 0 or more`)
     if (values.out !== undefined && values.capture.length + values.grad.length === 0)
@@ -91,6 +93,7 @@ export const run = command({
     const types = tokenTypesOf(values)
     const edits = values.edit.length > 0 ? (await import('../edits.ts')).parseEdits(values.edit) : []
     const chosen = await chooseModel(positionals[0]!, values.at, place)
+    await refuseOwnFile(values.out, chosen.path)
     const store = await openWrites(values)
     try {
       const model = await openChosen(chosen, values, call)

@@ -10,6 +10,7 @@ import { command, Interrupted, UsageError } from '../command.ts'
 import { ENGINE_OPTIONS, MODEL_OPTIONS, PROMPT_OPTIONS, STORE_OPTIONS } from '../options.ts'
 import { encodePrompts, givenPrompts } from '../prompts.ts'
 import type { ScannedMember } from '../scan-series.ts'
+import { shellWord } from '../shell-word.ts'
 
 interface Scanned extends ScannedMember {
   readonly model: object
@@ -61,6 +62,7 @@ export const scan = command({
     const { values, positionals, place, out, signal } = call
     const settings = settingsOf(values)
     const anyText = values.text.length > 0 || values.prompts !== undefined
+    await checkRead(values, anyText)
     const given = anyText ? givenPrompts({ ...values, ids: [] }, 'scan') : []
     const [
       { chooseModels, titleOf },
@@ -158,7 +160,8 @@ export const scan = command({
       if (!signal.aborted || scanned.length === 0) throw error
       const done = `${scanned.length} of ${models.length} models were scanned${store ? ' and are stored' : ''}`
       const rest = models.slice(scanned.length + broken.length).map(({ path }) => path)
-      throw new Interrupted(`Cancelled; ${done}: go on with headscope scan ${rest.join(' ')}`)
+      const words = ['headscope', 'scan', ...rest, ...givenOptions(values)]
+      throw new Interrupted(`Cancelled; ${done}: go on with ${words.map(shellWord).join(' ')}`)
     } finally {
       store?.writes.close()
     }
@@ -166,6 +169,55 @@ export const scan = command({
 })
 
 // --- Internal helpers ---
+
+/** Scores that read texts. */
+const OF_TEXTS = ['all', 'prefix_matching', 'icl']
+
+/** Refuses options that nothing of this scan would read. Throws UsageError. */
+async function checkRead(
+  values: {
+    readonly scores: string | undefined
+    readonly length: number | undefined
+    readonly batch: number | undefined
+    readonly seed: number | undefined
+    readonly bos: string | undefined
+    readonly 'ids-file': string | undefined
+  },
+  anyText: boolean,
+): Promise<void> {
+  const names = values.scores?.split(',').map((name) => name.trim()) ?? []
+  if (anyText && !names.some((name) => OF_TEXTS.includes(name)))
+    throw new UsageError(
+      '--text and --prompts are read by the scores prefix_matching and icl only: name one in --scores, or leave the prompts out',
+    )
+  const idle = (['length', 'batch', 'seed', 'bos'] as const).find((name) => values[name] !== undefined)
+  // Other scores draw sequences of their own, and read these options.
+  const { DEFAULT_SCORES } = await import('../../analysis/types.ts')
+  const alone = names.every((name) => DEFAULT_SCORES.some((one) => one === name))
+  if (values['ids-file'] !== undefined && idle !== undefined && alone)
+    throw new UsageError(`--ids-file holds the sequences, so no --${idle} is read: leave it out`)
+}
+
+/** The options of this scan that the rest of it needs too. */
+function givenOptions(values: Readonly<Record<string, unknown>>): string[] {
+  const names = [
+    'scores',
+    'length',
+    'batch',
+    'seed',
+    'bos',
+    'ids-file',
+    'prompts',
+    'store',
+    'threads',
+    'device',
+  ]
+  const texts = (values.text as readonly string[]).flatMap((text) => ['--text', text])
+  const others = names.flatMap((name) =>
+    values[name] === undefined ? [] : [`--${name}`, String(values[name])],
+  )
+  return [...others, ...texts, ...(values['no-store'] ? ['--no-store'] : [])]
+}
 
 function settingsOf(values: {
   readonly scores: string | undefined

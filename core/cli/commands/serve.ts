@@ -1,6 +1,6 @@
 /** `headscope serve`: the app in a browser, on this machine only. Costs the engine: one process, one port. */
 import { spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { HeadscopeError } from '../../errors.ts'
@@ -32,10 +32,10 @@ export const serve = command({
     const { requireDevice } = await import('../../run/devices.ts')
     const device = await requireDevice(values.device ?? 'cpu')
     const library = values.library === undefined ? null : resolve(values.library)
-    if (library !== null && !existsSync(library))
+    if (library !== null && !statSync(library, { throwIfNoEntry: false })?.isDirectory())
       throw new HeadscopeError(
         'not-found',
-        `The folder ${library} does not exist; name an existing one with --library.`,
+        `The folder ${library} ${existsSync(library) ? 'is a file' : 'does not exist'}; name an existing folder with --library.`,
       )
     const kept = storePath(values)
     const temporary = kept === null ? mkdtempSync(join(tmpdir(), 'headscope-')) : null

@@ -1,6 +1,6 @@
 /** `headscope verify MODEL`: is this checkpoint run right? Costs about a dozen forwards of a dozen tokens. */
 import { command, UsageError } from '../command.ts'
-import { ENGINE_OPTIONS, METRIC_OPTIONS, MODEL_OPTIONS } from '../options.ts'
+import { ENGINE_OPTIONS, METRIC_OPTIONS, MODEL_OPTIONS, UNSTORED_OPTIONS } from '../options.ts'
 import { table } from '../table.ts'
 
 export const verify = command({
@@ -22,6 +22,7 @@ export const verify = command({
       help: 'reference values of any hooks, with their input_ids; grad.<hook> are gradients',
     },
     ...METRIC_OPTIONS,
+    ...UNSTORED_OPTIONS,
     ...ENGINE_OPTIONS,
   },
   takes: [1, 1],
@@ -47,6 +48,8 @@ export const verify = command({
       const { checks, ok } = await analysis.verify(model, {
         ...(golden === undefined ? {} : { golden }),
         ...(metric ? { metric } : {}),
+        signal: call.signal,
+        onProgress: call.progress('verify'),
       })
       const facts = await modelFacts(model, chosen)
       if (out.json) out.document({ model: facts.model, checks, ok, warnings: facts.warnings })

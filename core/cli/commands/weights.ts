@@ -7,7 +7,7 @@ import type { CompositionCell } from '../../analysis/composition.ts'
 import type { WeightAnalysis } from '../../analysis/weights.ts'
 import { headName } from '../../graph/hook-names.ts'
 import { command, UsageError } from '../command.ts'
-import { ENGINE_OPTIONS, MODEL_OPTIONS } from '../options.ts'
+import { ENGINE_OPTIONS, MODEL_OPTIONS, UNSTORED_OPTIONS } from '../options.ts'
 import type { Output } from '../output.ts'
 import { printable, table } from '../table.ts'
 
@@ -34,6 +34,7 @@ export const weights = command({
     pairs: { type: 'text', value: 'CIRCUIT', choices: ['ov', 'qk'], help: 'token pairs of one head' },
     head: { type: 'text', value: 'L1H3', help: 'the head of --pairs' },
     top: { type: 'whole', value: 'N', help: 'pairs, or compositions, that are listed (default 20)' },
+    ...UNSTORED_OPTIONS,
     ...ENGINE_OPTIONS,
   },
   takes: [1, 1],
