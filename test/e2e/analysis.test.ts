@@ -1,4 +1,5 @@
 /** Numbers of the analysis views: what is not there looks unlike 0, intervals are drawn, what is locked is in view, what cannot be undone asks. */
+import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type AppPage, eventually, openAppPage, openState } from './app-page.ts'
@@ -81,6 +82,36 @@ describe.sequential('numbers of the analysis views', () => {
     await eventually(() => page.locator('.effect-foot output').textContent()).toMatch(
       /^L1H0 .*\[[+−]\S+, [+−]\S+\] of the mean; \d+ won, \d+ lost$/,
     )
+  })
+
+  it('takes the strongest examples out as a figure and as numbers', async () => {
+    await at('tab=corpus&t.corpus=examples&head=L1H7')
+    await page.getByRole('button', { name: 'pasted', exact: true }).click()
+    await page
+      .getByRole('textbox', { name: 'Pasted texts, one a line' })
+      .fill(`${TEXT}\n${TEXT} and went home.`)
+    await page.getByRole('button', { name: 'Find the strongest in 2 texts' }).click()
+    await page
+      .getByRole('region', { name: 'Strongest examples of L1H7' })
+      .locator('.example-row')
+      .first()
+      .waitFor()
+    const take = async (item: string) => {
+      const [file] = await Promise.all([
+        page.waitForEvent('download'),
+        page
+          .getByRole('button', { name: 'Export the examples' })
+          .click()
+          .then(() => page.getByRole('menuitem', { name: item }).click()),
+      ])
+      return readFileSync((await file.path())!, 'utf8')
+    }
+    const rows = (await take('Numbers (CSV)')).trim().split('\n')
+    expect(rows[0]!.trim()).toBe('head,window,query,query_token,key,key_token,weight')
+    expect(rows.filter((row) => /^"?L1H7"?,/.test(row)).length).toBeGreaterThan(2)
+    const svg = await take('Figure (SVG)')
+    expect(svg).toContain('over 2 texts; the largest weights')
+    expect(svg).toMatch(/checkpoint induction-2l \([0-9a-f]{12}\)/)
   })
 
   it('asks once more before a run is deleted, and every action is in view', async () => {

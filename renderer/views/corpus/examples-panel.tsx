@@ -1,20 +1,27 @@
 /** The strongest examples of every head over the texts: its edges, and the texts in which it looks away from the start. */
 import type { CorpusReply, CorpusRequest, OpenedModel } from '../../../core/api/contract.ts'
 import { startWork, useShown } from '../../api/heads.ts'
+import { FigureMenu } from '../../charts/figure-menu.tsx'
 import { preciseWeight } from '../../state/format.ts'
 import { headName } from '../../state/selection.ts'
 import { useSelection } from '../../state/store.ts'
 import { Empty } from '../../ui/notice.tsx'
 import { ExampleRow } from './example-row.tsx'
+import { examplesFigure } from './examples-figure.ts'
 import { HeadLines } from './head-lines.tsx'
 import { KeptLine } from './kept-line.tsx'
 import { openExample } from './open-example.ts'
 import { PickFields } from './pick-fields.tsx'
 import { choicesOf, usePicks } from './picks.ts'
 import { useTexts } from './source.ts'
+import { textsText } from './texts.ts'
 import { WorkState } from './work-state.tsx'
 
 const KEPT = 20
+
+/** What is listed, in words. */
+const DEFINITION =
+  'the largest weights, one for each pair of tokens and text; edges to the first position and to itself are left out'
 
 export function ExamplesPanel({ model }: { model: OpenedModel }) {
   const texts = useTexts()
@@ -42,15 +49,14 @@ export function ExamplesPanel({ model }: { model: OpenedModel }) {
       {work?.reply ? (
         <>
           <KeptLine id={work.reply.experiment} model={model} />
-          <Found model={model} reply={work.reply} prompts={work.request.prompts} />
+          <Found model={model} reply={work.reply} request={work.request} />
         </>
       ) : work ? (
         <WorkState kind="examples" work={work} text="Reading the texts…" />
       ) : (
         <Empty title="No examples yet">
           <p>
-            Every head keeps its {KEPT} strongest edges over the texts, one for each pair of tokens and text.
-            Edges to the first position and to itself are left out.
+            Every head keeps its {KEPT} strongest edges over the texts: {DEFINITION}.
           </p>
         </Empty>
       )}
@@ -61,22 +67,24 @@ export function ExamplesPanel({ model }: { model: OpenedModel }) {
 interface FoundProps {
   readonly model: OpenedModel
   readonly reply: CorpusReply
-  readonly prompts: CorpusRequest['prompts']
+  readonly request: CorpusRequest
 }
 
-function Found({ model, reply, prompts }: FoundProps) {
+function Found({ model, reply, request }: FoundProps) {
+  const { prompts } = request
   // Where no text was cut into windows, a window is its text.
   const textOf = (window: number) =>
     reply.tokens.length === prompts.length ? prompts[window]?.text : undefined
   const selected = useSelection((s) => (s.head ? headName(s.head) : null))
+  const about = `over ${textsText(prompts.length, reply.tokens.length)}; ${DEFINITION}`
   const lines = reply.heads
     .map(({ layer, head, edges }) => ({
       layer,
       head,
-      value: edges[0]?.weight ?? 0,
-      title: `strongest edge ${edges[0] ? preciseWeight(edges[0].weight) : 'none'}`,
+      value: edges[0]?.weight ?? null,
+      title: `strongest edge ${edges[0] ? preciseWeight(edges[0].weight) : 'none of this kind'}; ${about}`,
     }))
-    .sort((a, b) => b.value - a.value)
+    .sort((a, b) => (b.value ?? -1) - (a.value ?? -1))
   const shown = reply.heads.find((one) => headName(one) === selected) ?? reply.heads[0]!
   const name = headName(shown)
   return (
@@ -90,7 +98,14 @@ function Found({ model, reply, prompts }: FoundProps) {
       <div className="corpus-side">
         <section className="corpus-examples" aria-label={`Strongest examples of ${name}`}>
           <h3 className="pane-title">
-            {name} <span>{shown.edges.length} strongest edges; the marked tokens are key and query</span>
+            {name}{' '}
+            <span title={about}>
+              {shown.edges.length} strongest edges; the marked tokens are key and query
+            </span>
+            <FigureMenu
+              name="the examples"
+              figure={() => examplesFigure({ reply, request, head: shown, about })}
+            />
           </h3>
           {shown.edges.length === 0 && <p className="muted">No edge of this kind in these texts.</p>}
           <ol>

@@ -4,7 +4,8 @@ import { type HeadId, headName } from '../../state/selection.ts'
 import { select } from '../../state/store.ts'
 
 export interface HeadLine extends HeadId {
-  readonly value: number
+  /** null: there is none, which is not 0. */
+  readonly value: number | null
   /** Said at the right; the value when absent. */
   readonly says?: string
   readonly title: string
@@ -27,10 +28,16 @@ export function HeadLines({ lines, shown }: { lines: readonly HeadLine[]; shown:
               onClick={() => select({ head: { layer: line.layer, head: line.head } })}
             >
               <span className="head-name">{name}</span>
-              <span className="bar">
-                <span className="bar-fill" style={{ width: `${Math.min(1, line.value) * 100}%` }} />
+              {line.value === null ? (
+                <span className="bar bar-none" />
+              ) : (
+                <span className="bar">
+                  <span className="bar-fill" style={{ width: `${Math.min(1, line.value) * 100}%` }} />
+                </span>
+              )}
+              <span className="number">
+                {line.says ?? (line.value === null ? '–' : preciseWeight(line.value))}
               </span>
-              <span className="number">{line.says ?? preciseWeight(line.value)}</span>
             </button>
           </li>
         )

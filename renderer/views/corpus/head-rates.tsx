@@ -12,6 +12,8 @@ import { scoreText } from '../../ui/score-text.ts'
 
 interface Props {
   readonly request: SpansRequest
+  /** How many texts were read, in words. */
+  readonly windows: string
   /** In the order that is shown. */
   readonly heads: SpansReply['heads']
   readonly shown: SpansReply['heads'][number]
@@ -21,7 +23,7 @@ interface Props {
 
 const MOST = 400
 
-export function HeadRates({ request, heads, shown, definitions, children }: Props) {
+export function HeadRates({ request, windows, heads, shown, definitions, children }: Props) {
   const figure = (): Figure => ({
     title: 'induction in real text, every head',
     note: 'Rate of hits at the A B … A places of these texts, and the score on random repeats; 1 is a full bar, whiskers are 95 % intervals.',
@@ -29,7 +31,7 @@ export function HeadRates({ request, heads, shown, definitions, children }: Prop
     facts: [
       `rate: ${definitions.rate}`,
       `random repeats: ${definitions.random_repeat}`,
-      `n = ${shown.rate.n} places, ${request.prompts.length} texts`,
+      `n = ${shown.rate.n} places, ${windows}`,
     ],
     body: () =>
       barsBody(

@@ -13,6 +13,7 @@ import { HeadRates } from './head-rates.tsx'
 import { KeptLine } from './kept-line.tsx'
 import { useTexts } from './source.ts'
 import { SpanExamples } from './span-examples.tsx'
+import { textsText } from './texts.ts'
 import { WorkState } from './work-state.tsx'
 
 type Hit = NonNullable<SpansRequest['hit']>
@@ -85,10 +86,17 @@ function Found({ model, reply, request }: FoundProps) {
   const selected = useSelection((s) => s.head)
   const ranked = [...reply.heads].sort((a, b) => (b.rate.value ?? -1) - (a.rate.value ?? -1))
   const head = reply.heads.find((one) => sameHead(selected, place(one))) ?? ranked[0]!
+  const windows = textsText(request.prompts.length, reply.windows.length)
   return (
     <div className="corpus-result">
-      <HeadRates request={request} heads={ranked} shown={head} definitions={reply.definitions}>
-        {grouped(reply.places)} places in {reply.windows.length} texts
+      <HeadRates
+        request={request}
+        windows={windows}
+        heads={ranked}
+        shown={head}
+        definitions={reply.definitions}
+      >
+        {grouped(reply.places)} places in {windows}
       </HeadRates>
       <div className="corpus-side">
         <SpanExamples model={model} reply={reply} prompts={request.prompts} head={head} />

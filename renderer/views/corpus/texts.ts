@@ -12,6 +12,12 @@ export function parseTexts(content: string, jsonl: boolean): PromptInput[] {
   })
 }
 
+/** Texts that are longer than the model's context are read in windows: then both are counted. */
+export function textsText(texts: number, windows: number): string {
+  const of = texts === 1 ? '1 text' : `${texts} texts`
+  return windows === texts ? of : `${windows} windows of ${of}`
+}
+
 function parseLine(line: string, number: number): PromptInput {
   let value: unknown
   try {
