@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type AppPage, eventually, openAppPage, openState } from './app-page.ts'
+import { violations } from '../support/axe.ts'
+import { type AppPage, addressOf, eventually, openAppPage, openState } from './app-page.ts'
 
 const TEXT = 'The queen Zorblat spoke to the king Mimsy. The king Mimsy answered the queen Zor'
 
@@ -112,6 +113,28 @@ describe.sequential('numbers of the analysis views', () => {
     const svg = await take('Figure (SVG)')
     expect(svg).toContain('over 2 texts; the largest weights')
     expect(svg).toMatch(/checkpoint induction-2l \([0-9a-f]{12}\)/)
+  })
+
+  it('draws who reads whom as a network whose edges begin at random, with a list of the same', async () => {
+    await at('tab=weights&head=L1H7&t.weights=network')
+    await page.getByRole('button', { name: /^Read the weights/ }).click()
+    const list = page.getByRole('region', { name: 'Strongest pairs' })
+    await list.locator('.effect-line').first().waitFor()
+    // The induction heads read the previous-token head through their keys.
+    expect(await list.locator('.head-name').first().textContent()).toMatch(/^L0H2 → L1H\d$/)
+    const shown = await list.locator('.number').allTextContents()
+    expect(shown.every((text) => text.startsWith('+'))).toBe(true)
+    expect(await page.locator('.network-edge').count()).toBe(shown.length)
+    await page.getByText(`edges begin at random · ${shown.length} drawn of`).waitFor()
+    expect(await list.locator('.effect-line').first().getAttribute('title')).toMatch(
+      /^L0H2 → L1H\d: 0\.\d+, \+0\.\d+ over random\n/,
+    )
+    await list.locator('.effect-line').first().focus()
+    await page.keyboard.press('Enter')
+    const name = (await list.locator('.head-name').first().textContent())!.slice(-4)
+    await eventually(() => addressOf(page).get('head')).toBe(name)
+    expect(await page.locator('.network-edge.is-own').count()).toBeGreaterThan(0)
+    expect(await violations(page)).toEqual([])
   })
 
   it('asks once more before a run is deleted, and every action is in view', async () => {

@@ -3,7 +3,7 @@
  * pairs of its circuits. In: the checkpoint's weights, read once as a job. Out: a grid around the selected head.
  */
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { useCallback, useState } from 'react'
+import { useCallback, useMemo, useState } from 'react'
 import type { OpenedModel, WeightsReply } from '../../../core/api/contract.ts'
 import { analyseWeights, useJobOn } from '../../api/jobs.ts'
 import { useModel } from '../../api/queries.ts'
@@ -12,7 +12,7 @@ import { effectBody } from '../../charts/effect-figure.ts'
 import { EffectGrid, type EffectValue } from '../../charts/effect-grid.tsx'
 import type { Figure } from '../../charts/figure.ts'
 import { FigureMenu } from '../../charts/figure-menu.tsx'
-import { preciseWeight, signedWeight } from '../../state/format.ts'
+import { grouped, preciseWeight, signedWeight } from '../../state/format.ts'
 import { headName } from '../../state/selection.ts'
 import { select, useSelection, useTool } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
@@ -22,6 +22,9 @@ import { SignedLegend } from '../pattern/legend.tsx'
 import { CellReadOut } from '../sweeps/cell-read-out.tsx'
 import type { Place } from '../sweeps/cells.ts'
 import { composedWith } from './composed.ts'
+import { networkEdges } from './network.ts'
+import { networkBody } from './network-figure.ts'
+import { NetworkGraph, NetworkList } from './network-graph.tsx'
 import { Spectra } from './spectra.tsx'
 import { TokenPairs } from './token-pairs.tsx'
 
@@ -74,7 +77,7 @@ function Weights({ model }: { model: OpenedModel }) {
 function Network({ model, data }: { model: OpenedModel; data: WeightsReply }) {
   const theme = useTheme()
   const [at, setAt] = useState<Place | null>(null)
-  const [shows, setShows] = useTool<'composition' | 'copying'>('weights', 'composition')
+  const [shows, setShows] = useTool<'composition' | 'network' | 'copying'>('weights', 'composition')
   const [kind, setKind] = useTool<Kind>('through', 'k')
   const head = useSelection((s) => s.head) ?? { layer: model.spec.n_layers - 1, head: 0 }
   const { spec } = model
@@ -88,6 +91,17 @@ function Network({ model, data }: { model: OpenedModel; data: WeightsReply }) {
     [data],
   )
   const copies = shows === 'copying' || !data.composition
+  const whole = shows === 'network' && !copies
+  const shape = useMemo(() => ({ layers: spec.n_layers, heads: spec.n_heads }), [spec])
+  const pairs = useMemo(
+    () =>
+      networkEdges(whole ? (data.composition?.[kind] ?? []) : [], data.random_baseline, {
+        layer: head.layer,
+        head: head.head,
+      }),
+    [whole, data, kind, head.layer, head.head],
+  )
+  const drawnText = `${pairs.edges.length} drawn of ${grouped(pairs.above)} above random, of ${grouped(pairs.pairs)} pairs`
   const moreOf = ({ layer, column }: Place) => {
     if (copies) return data.copying.heads[layer]?.[column]?.why ?? ''
     const over = with_.value(layer, column)
@@ -99,10 +113,14 @@ function Network({ model, data }: { model: OpenedModel; data: WeightsReply }) {
   const figure = (): Figure => ({
     title: copies
       ? 'eigenvalue copying of every head'
-      : `composition with ${name} through ${THROUGH[kind]}, over random`,
+      : whole
+        ? `composition of all heads through ${THROUGH[kind]}, over random`
+        : `composition with ${name} through ${THROUGH[kind]}, over random`,
     note: copies
       ? 'Rows are layers, columns heads. +1: what the head attends to, it says again.'
-      : 'Rows are layers, columns heads. Below the head: what it reads of them; above: what they read of it. Value minus that of random matrices.',
+      : whole
+        ? `Layers from below; an edge is as wide as its pair is over random. ${drawnText}: the strongest, and those of ${name}.`
+        : 'Rows are layers, columns heads. Below the head: what it reads of them; above: what they read of it. Value minus that of random matrices.',
     ofModel: true,
     facts: [
       copies ? data.copying.definition : data.definitions.composition,
@@ -110,14 +128,16 @@ function Network({ model, data }: { model: OpenedModel; data: WeightsReply }) {
       ...data.caveats,
     ],
     body: () =>
-      effectBody({
-        layers: spec.n_layers,
-        columns: spec.n_heads,
-        value: copies ? copying : composition,
-        most: copies ? 1 : with_.most,
-        columnLabel: (i) => `H${i}`,
-        ...(copies ? {} : { blank: 'no path in one step' }),
-      }),
+      whole
+        ? networkBody(shape, pairs.edges)
+        : effectBody({
+            layers: spec.n_layers,
+            columns: spec.n_heads,
+            value: copies ? copying : composition,
+            most: copies ? 1 : with_.most,
+            columnLabel: (i) => `H${i}`,
+            ...(copies ? {} : { blank: 'no path in one step' }),
+          }),
     table: () =>
       copies
         ? {
@@ -145,9 +165,10 @@ function Network({ model, data }: { model: OpenedModel; data: WeightsReply }) {
       <div className="toolbar is-wrapping">
         <Segmented
           label="What a tile shows"
-          value={copies ? 'copying' : 'composition'}
+          value={copies ? 'copying' : whole ? 'network' : 'composition'}
           options={[
             { value: 'composition', label: `composition with ${name}`, disabled: !data.composition },
+            { value: 'network', label: 'of all heads', disabled: !data.composition },
             { value: 'copying', label: 'copying' },
           ]}
           onChange={setShows}
@@ -172,41 +193,64 @@ function Network({ model, data }: { model: OpenedModel; data: WeightsReply }) {
       <div className="sweep-result">
         <section className="sweep-main" aria-label="Weights">
           <h3 className="pane-title">
-            {copies ? 'Eigenvalue copying' : `${name} through ${THROUGH[kind]}`}
+            {copies
+              ? 'Eigenvalue copying'
+              : whole
+                ? `Composition through ${THROUGH[kind]}`
+                : `${name} through ${THROUGH[kind]}`}
             <span title={copies ? data.copying.definition : data.definitions.composition}>
               {copies
                 ? '1: what it attends to, it says again'
-                : 'below it: what it reads of them; above it: what they read of it. Over the random baseline'}
+                : whole
+                  ? `edges begin at random · ${drawnText}`
+                  : 'below it: what it reads of them; above it: what they read of it. Over the random baseline'}
             </span>
             <FigureMenu figure={figure} name="the grid" />
           </h3>
-          <EffectGrid
-            label={copies ? 'Copying by head' : `Composition with ${name}`}
-            layers={spec.n_layers}
-            columns={spec.n_heads}
-            value={copies ? copying : composition}
-            most={copies ? 1 : with_.most}
-            columnLabel={null}
-            selected={{ layer: head.layer, column: head.head }}
-            hovered={null}
-            theme={theme}
-            format={signedWeight}
-            onHover={(layer, column) => setAt(layer === null || column === null ? null : { layer, column })}
-            onPick={(layer, column) => select({ head: { layer, head: column } })}
-          >
-            <SignedLegend theme={theme} most={copies ? 1 : with_.most} />
-            <CellReadOut
-              name={at && headName({ layer: at.layer, head: at.column })}
-              value={at ? (copies ? copying : composition)(at.layer, at.column) : undefined}
-              blank="no path in one step"
-              more={at ? moreOf(at) : ''}
+          {whole ? (
+            <NetworkGraph
+              label={`Composition of all heads through ${THROUGH[kind]}`}
+              shape={shape}
+              edges={pairs.edges}
+              head={head}
+            />
+          ) : (
+            <EffectGrid
+              label={copies ? 'Copying by head' : `Composition with ${name}`}
+              layers={spec.n_layers}
+              columns={spec.n_heads}
+              value={copies ? copying : composition}
+              most={copies ? 1 : with_.most}
+              columnLabel={null}
+              selected={{ layer: head.layer, column: head.head }}
+              hovered={null}
+              theme={theme}
+              format={signedWeight}
+              onHover={(layer, column) => setAt(layer === null || column === null ? null : { layer, column })}
+              onPick={(layer, column) => select({ head: { layer, head: column } })}
             >
-              {copies ? '' : 'hatched: no path in one step'}
-            </CellReadOut>
-          </EffectGrid>
+              <SignedLegend theme={theme} most={copies ? 1 : with_.most} />
+              <CellReadOut
+                name={at && headName({ layer: at.layer, head: at.column })}
+                value={at ? (copies ? copying : composition)(at.layer, at.column) : undefined}
+                blank="no path in one step"
+                more={at ? moreOf(at) : ''}
+              >
+                {copies ? '' : 'hatched: no path in one step'}
+              </CellReadOut>
+            </EffectGrid>
+          )}
           {own && <Spectra request={request} own={own} title={data.definitions} />}
         </section>
         <aside className="sweep-side">
+          {whole && (
+            <NetworkList
+              edges={pairs.edges}
+              head={head}
+              about={`${data.definitions.composition}\nRandom matrices give ${preciseWeight(data.random_baseline)}.`}
+              through={THROUGH[kind]}
+            />
+          )}
           <TokenPairs key={`${model.path}/${name}`} model={model} head={head} />
         </aside>
       </div>
