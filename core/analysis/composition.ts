@@ -16,8 +16,9 @@ export type CompositionKind = 'q' | 'k' | 'v'
 export interface CompositionCell {
   readonly from: { readonly layer: number; readonly head: number }
   readonly to: { readonly layer: number; readonly head: number }
-  /** null where a head's map is zero. */
+  /** null where a head's map is zero, with the reason. */
   readonly value: number | null
+  readonly why?: string
 }
 
 export type Composition = Readonly<Record<CompositionKind, readonly CompositionCell[]>>
@@ -118,7 +119,12 @@ async function between(
       return {
         from: { layer: a.layer, head: a.head },
         to: { layer: b.layer, head: b.head },
-        value: size > 0 ? Math.sqrt(sum) / size : null,
+        ...(size > 0
+          ? { value: Math.sqrt(sum) / size }
+          : {
+              value: null,
+              why: `${a.ov > 0 ? (kind === 'v' ? 'the later OV' : 'the later QK') : 'the earlier OV'} map is zero`,
+            }),
       }
     }),
   )

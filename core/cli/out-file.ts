@@ -20,9 +20,18 @@ const OTHERS = [
   '.html',
 ]
 
-/** Refuses a name that promises another format. Throws UsageError. */
+/** Refuses a name that promises another format, and a place where no file can be. Throws UsageError or `not-found`. */
 export function checkOut(out: string | undefined): void {
-  const ending = out === undefined ? '' : extname(out).toLowerCase()
+  if (out === undefined) return
+  const file = resolve(out)
+  if (!statSync(dirname(file), { throwIfNoEntry: false })?.isDirectory())
+    throw new HeadscopeError(
+      'not-found',
+      `The folder ${dirname(file)} does not exist; name a file in a folder that does with --out.`,
+    )
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory())
+    throw new HeadscopeError('bad-request', `${file} is a folder; name a file with --out.`)
+  const ending = extname(out).toLowerCase()
   if (OTHERS.includes(ending))
     throw new UsageError(
       `--out writes safetensors, not ${ending}: end its name in .safetensors (export writes .npz and .csv of a stored run)`,

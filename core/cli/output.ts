@@ -12,6 +12,8 @@ export interface Output {
   /** Whether one JSON document is wanted in place of text. */
   readonly json: boolean
   readonly style: Style
+  /** Columns of the terminal; null where stdout is none. */
+  readonly columns: number | null
   /** A line of text. */
   line(text?: string): void
   /** The one document, with the version in front; what is not finite becomes null with a `why`. */
@@ -27,6 +29,7 @@ export function createOutput(json: boolean): Output {
   return {
     json,
     style,
+    columns: process.stdout.isTTY ? process.stdout.columns : null,
     line: (text = '') => void process.stdout.write(`${text}\n`),
     document(value) {
       const whole = finite({ headscope: versions.headscope, ...value })

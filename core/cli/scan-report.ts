@@ -6,8 +6,11 @@ import { type Cell, type Column, table } from './table.ts'
 
 /** How many heads are named as the strongest of a score. */
 const STRONGEST = 5
-/** Scores side by side. */
+/** Scores side by side, at most, and what one takes: 0.00 [0.00, 0.00]. */
 const COLUMNS = 5
+const SCORE_WIDTH = 20
+/** The name of a head and what stands behind it. */
+const HEAD_WIDTH = 8
 
 /** One row per head. */
 export function reportScan(out: Output, { heads, settings, loss, ofModel = {} }: ScanResult): void {
@@ -22,8 +25,10 @@ export function reportScan(out: Output, { heads, settings, loss, ofModel = {} }:
     style.dim(`${batch} sequences of ${length} tokens twice${bos ? ' after BOS' : ''} (${drawn})${losses}`),
   )
   // Wide tables come in parts, so that no line breaks on a terminal.
-  for (let first = 0; first < settings.scores.length; first += COLUMNS) {
-    const names = settings.scores.slice(first, first + COLUMNS)
+  const fits = out.columns === null ? COLUMNS : Math.floor((out.columns - HEAD_WIDTH) / SCORE_WIDTH)
+  const beside = Math.max(1, Math.min(COLUMNS, fits))
+  for (let first = 0; first < settings.scores.length; first += beside) {
+    const names = settings.scores.slice(first, first + beside)
     out.line()
     const columns: Column[] = [{ title: 'head' }]
     for (const name of names) columns.push({ title: titleOf(name) })

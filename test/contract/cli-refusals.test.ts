@@ -183,6 +183,16 @@ describe('--out', () => {
     expect(existsSync(join(folder, 'x.npz'))).toBe(false)
   })
 
+  it('is looked at before anything is computed', async () => {
+    await refused(
+      1,
+      /nowhere does not exist; name a file in a folder that does/,
+      ...run,
+      'nowhere/x.safetensors',
+    )
+    await refused(1, /is a folder; name a file with --out/, ...run, '.')
+  })
+
   it('does not write over the checkpoint, but over captures of before', async () => {
     const weights = join(folder, 'own', 'model.safetensors')
     const before = readFileSync(weights)
@@ -281,4 +291,31 @@ it.runIf(existsSync('/dev/full'))('a full disk behind stdout is one sentence', (
   } finally {
     closeSync(full)
   }
+})
+
+it('what does not exist is null with a reason beside it', async () => {
+  const without: string[] = []
+  // biome-ignore lint/suspicious/noExplicitAny: any document
+  const walk = (value: any, path: string) => {
+    if (value === null || typeof value !== 'object') return
+    for (const [name, inner] of Object.entries(value)) {
+      if (inner === null && !Array.isArray(value) && typeof value.why !== 'string')
+        without.push(`${path}.${name}`)
+      walk(inner, `${path}.${name}`)
+    }
+  }
+  const exact = join(ROOT, 'test', 'fixtures', 'constructed', 'induction-exact')
+  for (const args of [
+    ['scan', M, '--batch', '3', '--scores', 'all', '--no-store'],
+    ['compare', M, 'prose-4l', '--ids', '5,9,5', '--batch', '3', '--no-store'],
+    ['weights', exact],
+    ['spans', M, '--ids', '5,9,5,9', '--no-store'],
+    ['run', M, '--ids', '5', '--no-store'],
+    ['dla', join(ROOT, 'test', 'fixtures', 'transformers', 'bert-mlm'), '--ids', '1,2', '--answer-id', '4'],
+  ]) {
+    const { stdout, stderr } = await headscope(...args, '--json')
+    expect(stderr).toBe('')
+    walk(JSON.parse(stdout), args[0]!)
+  }
+  expect(without).toEqual([])
 })

@@ -2,7 +2,7 @@
  * `headscope compare A B… PROMPTS`: what differs between checkpoints on the same prompts and sequences. Costs one
  * forward of each model per prompt and sequence; `--report F.html` writes one file that opens offline.
  */
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import type { ComparedWeights } from '../../compare/index.ts'
 import type { ReportInput } from '../../compare/report.ts'
@@ -137,7 +137,9 @@ export const compare = command({
             pictures,
           })),
         }
-        writeFileSync(values.report, core.reportHtml(input))
+        const { writeAtomically } = await import('../../checkpoint/safetensors-write.ts')
+        const html = Buffer.from(core.reportHtml(input))
+        writeAtomically(resolve(values.report), (write) => write(html))
       }
       if (out.json)
         out.document(documentOf(factsA.model, results, broken, warnings, core.WEIGHTS, values.report))
@@ -213,12 +215,12 @@ function documentOf(
       identical,
       same_shape: sameShape,
       vocabulary,
-      heads,
+      heads: heads.map((head) => withWhy(head, head.pattern_interval, prediction.prompts.length)),
       moved,
-      prediction,
+      prediction: withWhy(prediction, prediction.kl_interval, prediction.prompts.length),
       ...(matches ? { matches } : {}),
       ...(weights ? { weights } : {}),
-      experiment,
+      ...(experiment === null ? {} : { experiment }),
     }
   }
   const first = results[0]!
@@ -237,6 +239,12 @@ function documentOf(
     ...(report === undefined ? {} : { report: resolve(report) }),
     warnings,
   }
+}
+
+/** Why there is no interval, where nothing says yet why there is no value. */
+function withWhy<T extends { readonly why?: string }>(value: T, interval: unknown, prompts: number): T {
+  if (interval !== null || value.why !== undefined) return value
+  return { ...value, why: `no interval: n = ${prompts}, needs 5 prompts` }
 }
 
 function report(out: Output, nameA: string, { title, comparison, weights }: Result): void {

@@ -102,7 +102,7 @@ export const corpus = command({
             windows: windows.map(({ ids }, w) => ({ ids, tokens: words[w]! })),
             heads: heads.map((head) => ({ ...head, edges: head.edges.map((e) => named(e, words)) })),
             runs,
-            experiment,
+            ...(experiment === null ? {} : { experiment }),
             warnings,
           })
           return 0

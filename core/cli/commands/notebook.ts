@@ -1,5 +1,5 @@
 /** `headscope notebook`: the pinned figures of a workspace, as a list or as one HTML file. Nothing is computed. */
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { HeadscopeError } from '../../errors.ts'
 import { command } from '../command.ts'
@@ -31,17 +31,17 @@ export const notebook = command({
     try {
       const figures = store.figures()
       if (file !== null) {
-        const [{ notebookHtml }, { versions }] = await Promise.all([
+        const [{ notebookHtml }, { writeAtomically }, { versions }] = await Promise.all([
           import('../../notebook/notebook-html.ts'),
+          import('../../checkpoint/safetensors-write.ts'),
           import('../../run/versions.ts'),
         ])
         const whole = figures.map(({ id }) => store.figure(id))
-        writeFileSync(
-          file,
-          notebookHtml({ headscope: versions.headscope, created: new Date().toISOString(), figures: whole }),
-        )
+        const created = new Date().toISOString()
+        const html = notebookHtml({ headscope: versions.headscope, created, figures: whole })
+        writeAtomically(file, (write) => write(Buffer.from(html)))
       }
-      if (out.json) out.document({ figures, out: file, warnings: [] })
+      if (out.json) out.document({ figures, ...(file === null ? {} : { out: file }), warnings: [] })
       else if (file !== null)
         out.line(`${figures.length} ${figures.length === 1 ? 'figure' : 'figures'} written to ${file}`)
       else list(figures)

@@ -80,7 +80,7 @@ export const relation = command({
             seed: values.seed ?? 1,
             triples: count,
             heads,
-            experiment,
+            ...(experiment === null ? {} : { experiment }),
             warnings: all,
           })
           return 0

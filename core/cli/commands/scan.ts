@@ -280,7 +280,7 @@ function documentOf({ model, result, warnings }: Scanned) {
   return {
     model,
     definitions,
-    seed: settings.seed,
+    ...seedOf(settings),
     settings,
     loss: lossOf(result),
     heads: headsOf(result),
@@ -307,15 +307,20 @@ function documentOfMany(
       warnings,
     })),
     definitions,
-    seed: settings.seed,
+    ...seedOf(settings),
     settings,
-    ...(series ? { onsets: series.onsets, loss_drop: series.lossDrop, experiment } : {}),
+    ...(series ? { onsets: series.onsets, loss_drop: series.lossDrop } : {}),
+    ...(experiment === null ? {} : { experiment }),
     ...(broken.length > 0 ? { broken } : {}),
     warnings: [
       ...new Set(scanned.flatMap(({ warnings }) => warnings)),
       ...broken.map(({ at, error }) => `${at} is left out: ${error}`),
     ],
   }
+}
+
+function seedOf({ seed }: ScanResult['settings']) {
+  return seed === null ? { seed, why: 'the sequences were given, so no seed drew them' } : { seed }
 }
 
 function headsOf({ heads }: ScanResult) {

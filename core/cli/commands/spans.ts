@@ -130,7 +130,7 @@ export const spans = command({
           })),
           heads: found.heads,
           ...(effects ? { causal: effects } : {}),
-          experiment,
+          ...(experiment === null ? {} : { experiment }),
           warnings,
         })
         return 0

@@ -40,7 +40,9 @@ export const sql = command({
       }
       const numbers = columns.map((_, i) => rows.some((row) => typeof row[i] === 'number'))
       const cells = rows.map((row) =>
-        row.map((value) => (value === null ? { text: 'null', paint: out.style.dim } : shown(value))),
+        row.map((value) =>
+          value === null ? { text: 'null', paint: out.style.dim } : shown(value, out.columns),
+        ),
       )
       const titles = columns.map((title, i) => ({ title, right: numbers[i]! }))
       for (const line of table(titles, cells, out.style.bold)) out.line(line)
@@ -55,7 +57,9 @@ export const sql = command({
 
 // --- Internal helpers ---
 
-/** One line per row, whatever the text holds. */
-function shown(value: string | number): string {
-  return printable(String(value).replaceAll('\n', '⏎').replaceAll('\t', ' '))
+/** One line per row, whatever the text holds; a long text is cut on a terminal, and whole in a file or in --json. */
+function shown(value: string | number, columns: number | null): string {
+  const text = printable(String(value).replaceAll('\n', '⏎').replaceAll('\t', ' '))
+  const most = Math.max(20, (columns ?? Number.POSITIVE_INFINITY) - 20)
+  return text.length <= most ? text : `${text.slice(0, most - 1)}…`
 }
