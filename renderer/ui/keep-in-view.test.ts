@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { keepInView } from './keep-in-view.ts'
+import { beyond, keepInView } from './keep-in-view.ts'
 
 /** A list of rows of 10 pixels, of which 30 pixels are in view. */
 function made(rows: number, scrolled: number) {
@@ -29,4 +29,11 @@ test('what is out of view comes to its middle; what is in view, or nowhere, move
   expect(moved(20, 50, 99)).toBe(50)
   expect(moved(3, 0, 2)).toBe(0)
   keepInView(null, 1)
+})
+
+test('a box moves as little as brings it between the labels and the end, and its beginning counts more', () => {
+  expect(beyond(100, 44, 30, 400)).toBe(0)
+  expect(beyond(10, 44, 30, 400)).toBe(-20)
+  expect(beyond(390, 44, 30, 400)).toBe(34)
+  expect(beyond(60, 500, 30, 400)).toBe(30)
 })

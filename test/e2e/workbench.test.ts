@@ -155,6 +155,25 @@ describe.sequential('the workbench', () => {
     }
   })
 
+  it('keeps the head that is walked to, and the names of layers and heads, in view of a grid that scrolls', async () => {
+    await page.goto('about:blank')
+    await page.goto(`${new URL(start).origin}/#model=prose-4l&head=L0H0&t.size=large`)
+    const grid = page.getByRole('grid')
+    await grid.getByRole('gridcell').nth(23).waitFor()
+    await page.locator('[data-head=L0H0]').focus()
+    for (const key of ['ArrowRight', 'ArrowRight', 'ArrowRight', 'ArrowRight', 'ArrowRight'])
+      await page.keyboard.press(key)
+    const seen = (css: string) =>
+      page.locator(css).evaluate((inner) => {
+        const [box, view] = [inner, inner.closest('.grid-scroll')!].map((e) => e.getBoundingClientRect())
+        return box!.left >= view!.left - 1 && box!.right <= view!.right + 1
+      })
+    await eventually(() => seen('[data-head=L0H5]')).toBe(true)
+    expect(await page.locator('.grid-scroll').evaluate((e) => e.scrollLeft)).toBeGreaterThan(0)
+    expect(await seen('.grid-row:text-is("L0")')).toBe(true)
+    expect(await seen('.grid-column:text-is("H5")')).toBe(true)
+  })
+
   it('says of an address what is not there: a head, a score', async () => {
     await page.goto('about:blank')
     await page.goto(start.replace(/head=\w+/, 'head=L7H7&tab=pattern'))

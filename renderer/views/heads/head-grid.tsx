@@ -3,7 +3,14 @@
  * beyond, everything is drawn on one canvas, and only the selected and the hovered head are elements, so that thousands
  * cost no more than a few. Arrow keys walk, Enter opens the pattern, A ablates, P pins.
  */
-import { type KeyboardEvent, type PointerEvent, useState, useSyncExternalStore } from 'react'
+import {
+  type KeyboardEvent,
+  type PointerEvent,
+  useEffect,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from 'react'
 import type { HeadScores } from '../../../core/analysis/types.ts'
 import type { SpecSummary } from '../../../core/api/contract.ts'
 import type { Thumbnails } from '../../api/client.ts'
@@ -12,6 +19,7 @@ import { scoreLabel } from '../../state/rank.ts'
 import { type HeadId, headName, sameHead } from '../../state/selection.ts'
 import { getSelection, select, useSelection } from '../../state/store.ts'
 import type { Theme } from '../../state/theme.ts'
+import { beyond } from '../../ui/keep-in-view.ts'
 import { range } from '../../ui/range.ts'
 import { type Arrangement, headAt, neighbour } from './arrange.ts'
 import { type GridSide, SELECTED } from './grid-side.ts'
@@ -45,12 +53,14 @@ export interface GridProps {
   readonly side?: GridSide
   /** Whether another grid stands beside it: the head under the pointer is then marked in both. */
   readonly linked?: boolean
+  /** Whether it is larger than its place: the selected head is then kept in view. */
+  readonly scrolls?: boolean
 }
 
 export function HeadGrid(props: GridProps) {
   const { spec, arrangement, heads, thumbnails, score, tiles, matches, cares, pinned, noted, pitch, theme } =
     props
-  const { side = SELECTED, linked = false } = props
+  const { side = SELECTED, linked = false, scrolls = false } = props
   const selected = useSelection(side.head)
   const run = useSelection(side.run)
   const [hovered, setHovered] = useState<HeadId | null>(null)
@@ -66,18 +76,32 @@ export function HeadGrid(props: GridProps) {
     const next = neighbour(arrangement, head, event.key)
     if (next) {
       side.pick({ layer: next.layer, head: next.head })
-      const tile = event.currentTarget.querySelector<HTMLElement>(`[data-head="${headName(next)}"]`)
-      if (many) tile?.scrollIntoView({ block: 'nearest' })
-      else tile?.focus()
+      const grid = event.currentTarget
+      const tile = () => grid.querySelector<HTMLElement>(`[data-head="${headName(next)}"]`)
+      if (many) requestAnimationFrame(() => tile()?.scrollIntoView({ block: 'nearest', inline: 'nearest' }))
+      else tile()?.focus()
     } else if (event.ctrlKey || event.metaKey) return
     else if (event.key === 'Enter') select({ tab: 'pattern' })
     else if (!head || !side.letter(event.key.toLowerCase(), head)) return
     event.preventDefault()
   }
   const under = (event: PointerEvent) => {
+    if ((event.target as Element).closest('.grid-columns, .grid-rows')) return null
     const box = event.currentTarget.getBoundingClientRect()
     return headAt(arrangement, pitch, event.clientX - box.left - left, event.clientY - box.top - top)
   }
+  const host = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const place = scrolls && selected && arrangement.placed.find((p) => sameHead(p, selected))
+    const scroller = host.current?.closest('.grid-scroll')
+    if (!place || !scroller || !host.current) return
+    const [outer, inner] = [scroller.getBoundingClientRect(), host.current.getBoundingClientRect()]
+    const x = inner.left - outer.left + left + place.x
+    const y = inner.top - outer.top + top + place.y
+    scroller.scrollLeft += beyond(x, pitch, left, scroller.clientWidth)
+    scroller.scrollTop += beyond(y, pitch, top, scroller.clientHeight)
+  }, [scrolls, selected, arrangement, left, top, pitch])
+
   const near = (id: HeadId) => {
     if (run !== null) void fetchPattern(run, id.layer, id.head).catch(() => undefined) // only to have it ready
   }
@@ -116,6 +140,7 @@ export function HeadGrid(props: GridProps) {
   return (
     // biome-ignore lint/a11y/useSemanticElements: an ARIA grid of buttons, not a table of text
     <div
+      ref={host}
       className="head-grid"
       role="grid"
       aria-label={`${side.name === 'held' ? 'Held heads' : 'Heads'} by ${layered ? 'layer' : arrangement.order}, coloured by ${scoreLabel(score)}`}
@@ -212,45 +237,56 @@ function HoverMark(props: { arrangement: Arrangement; left: number; top: number;
   )
 }
 
-/** Numbers of layers and heads, and brackets over the heads that share keys and values. */
+/** Room around a selected tile that its frame needs. */
+const FRAME = 2
+
+/**
+ * Numbers of layers and heads, and brackets over the heads that share keys and values. They stay in view while the tiles
+ * scroll under them.
+ */
 function LayerLabels({ spec, pitch }: { spec: SpecSummary; pitch: number }) {
   const group = spec.n_heads / spec.n_kv_heads
   const every = pitch >= 20 ? 1 : pitch >= 13 ? 2 : 4
   return (
     <>
-      {range(spec.n_heads).map((h) =>
-        h % every ? null : (
-          <span
-            key={h}
-            className="grid-label grid-column"
-            style={{ left: ROW_LABEL + h * pitch, width: pitch }}
-            aria-hidden="true"
-          >
-            {pitch >= 30 ? `H${h}` : h}
-          </span>
-        ),
-      )}
-      {range(spec.n_layers).map((layer) =>
-        layer % every ? null : (
-          <span
-            key={layer}
-            className="grid-label grid-row"
-            style={{ top: COLUMN_LABEL + (spec.n_layers - 1 - layer) * pitch, height: pitch - 2 }}
-            aria-hidden="true"
-          >
-            L{layer}
-          </span>
-        ),
-      )}
-      {group > 1 &&
-        range(spec.n_kv_heads).map((g) => (
-          <span
-            key={g}
-            className="grid-bracket"
-            title={`heads ${g * group}–${(g + 1) * group - 1} share key/value head ${g}`}
-            style={{ left: ROW_LABEL + g * group * pitch + 2, width: group * pitch - 5 }}
-          />
-        ))}
+      <div className="grid-columns" style={{ height: COLUMN_LABEL - FRAME }}>
+        <i className="grid-corner" style={{ width: ROW_LABEL - FRAME }} />
+        {range(spec.n_heads).map((h) =>
+          h % every ? null : (
+            <span
+              key={h}
+              className="grid-label grid-column"
+              style={{ left: ROW_LABEL + h * pitch, width: pitch }}
+              aria-hidden="true"
+            >
+              {pitch >= 30 ? `H${h}` : h}
+            </span>
+          ),
+        )}
+        {group > 1 &&
+          range(spec.n_kv_heads).map((g) => (
+            <span
+              key={g}
+              className="grid-bracket"
+              title={`heads ${g * group}–${(g + 1) * group - 1} share key/value head ${g}`}
+              style={{ left: ROW_LABEL + g * group * pitch + 2, width: group * pitch - 5 }}
+            />
+          ))}
+      </div>
+      <div className="grid-rows" style={{ width: ROW_LABEL - FRAME, height: FRAME + spec.n_layers * pitch }}>
+        {range(spec.n_layers).map((layer) =>
+          layer % every ? null : (
+            <span
+              key={layer}
+              className="grid-label grid-row"
+              style={{ top: FRAME + (spec.n_layers - 1 - layer) * pitch, height: pitch - 2 }}
+              aria-hidden="true"
+            >
+              L{layer}
+            </span>
+          ),
+        )}
+      </div>
     </>
   )
 }

@@ -144,6 +144,7 @@ function HeadBrowser({ model }: { model: OpenedModel }) {
               noted={noted}
               pitch={pitch}
               theme={theme}
+              scrolls={!whole || (layout.widest !== null && ROW_LABEL + arrangement.width > layout.widest)}
             />
           )}
         </div>
