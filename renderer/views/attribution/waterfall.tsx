@@ -92,6 +92,7 @@ export function waterfallOption({ parts, total, ordered, head }: Drawn, c: Chart
         ...text,
         rotate: 90,
         interval: names.length > 100 ? 'auto' : 0,
+        hideOverlap: true,
         fontSize: names.length > 60 ? 8.5 : 10,
       },
     },

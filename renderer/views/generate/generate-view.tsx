@@ -73,6 +73,8 @@ function Generate({ model, run }: { model: OpenedModel; run: RunDetail }) {
   const shown = text?.prompt ?? run.views
   const ended = text !== null && text.stopped !== 'max'
   const failed = more.error ?? use.error
+  // Without a tokenizer a token is its number: numbers stand apart.
+  const between = model.tokenizer === null ? ' ' : <wbr />
   return (
     <div className="view">
       <div className="toolbar is-wrapping">
@@ -147,7 +149,7 @@ function Generate({ model, run }: { model: OpenedModel; run: RunDetail }) {
               <span className="token-text" title={`${i} · id ${token.id}`}>
                 {token.text}
               </span>
-              <wbr />
+              {between}
             </Fragment>
           ))}
           {text?.tokens.map(({ token, logProb }, i) => (
@@ -159,7 +161,7 @@ function Generate({ model, run }: { model: OpenedModel; run: RunDetail }) {
               >
                 {token.text}
               </ins>
-              <wbr />
+              {between}
             </Fragment>
           ))}
         </section>

@@ -134,7 +134,7 @@ export function NetworkList({
             <li key={edgeKey(edge)}>
               <button
                 type="button"
-                className={on ? 'effect-line is-selected' : 'effect-line'}
+                className={on ? 'effect-line is-pair is-selected' : 'effect-line is-pair'}
                 title={`${pairText(edge)}\n${about}`}
                 onClick={() => select({ head: edge.to })}
               >
