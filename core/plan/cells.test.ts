@@ -97,6 +97,11 @@ describe('a plan that does not fit is refused by its field', () => {
     [{ tasks: [{ task: 'attribute', sites: ['w'] }] }, /"tasks.0.sites.0"/],
     [{ prompts: [{ ids: [1], decoder: {} }] }, /"prompts.0.decoder" .*either/],
     [{ threads: 0 }, /"threads"/],
+    [{ tasks: undefined, task: [] }, /a plan has no field "task"/],
+    [{ tasks: undefined }, /"tasks" is missing; it must be a list/],
+    [{ tasks: [{ task: 'scan', scores: ['inductoin'] }] }, /There is no score "inductoin"/],
+    [{ tasks: [{ task: 'ablate', reference: [{ ids: [1] }] }] }, /zero ablation reads no "reference"/],
+    [{ tasks: [{ task: 'ablate', mean_over: 'pos' }] }, /zero ablation reads no "mean_over"/],
   ])('%j', (more, message) => {
     expect(() => plan(more)).toThrow(
       expect.objectContaining({ code: 'bad-request', message: expect.stringMatching(message) }),

@@ -4,6 +4,7 @@
  */
 import { basename, dirname, resolve } from 'node:path'
 import { z } from 'zod'
+import { scoresNamed } from '../analysis/scores/index.ts'
 import { readText } from '../checkpoint/files.ts'
 import { parseJson } from '../checkpoint/json.ts'
 import { HeadscopeError, sentence } from '../errors.ts'
@@ -206,9 +207,7 @@ export function readPlan(file: string): Plan {
 export function parsePlan(value: unknown, name = 'the plan'): Plan {
   const result = schema.safeParse(value)
   if (!result.success) {
-    const issue = result.error.issues[0]!
-    const field = issue.path.length > 0 ? `"${issue.path.join('.')}"` : 'the whole'
-    throw new HeadscopeError('bad-request', `${name}: ${field} does not fit: ${plain(issue.message)}.`)
+    throw new HeadscopeError('bad-request', `${name}: ${problem(result.error.issues)}.`)
   }
   const { models, random = null, ...rest } = result.data
   // JSON knows no undefined, so an optional field of the schema is an absent one: that is what the cast says.
@@ -219,6 +218,8 @@ export function parsePlan(value: unknown, name = 'the plan'): Plan {
   } as Plan
   const prompts = plan.prompts.length + (random?.count ?? 0)
   for (const { task: kind, ...settings } of plan.tasks) {
+    if (kind === 'scan') checkScores(settings as ScanTask, name)
+    if (kind === 'ablate') checkRead(settings as AblateTask, name)
     if (kind !== 'scan' && prompts === 0)
       throw new HeadscopeError('bad-request', `${name}: a task ${kind} needs "prompts" or "random".`)
     if (kind === 'patch' || kind === 'path' || kind === 'attribute')
@@ -233,6 +234,39 @@ export function parsePlan(value: unknown, name = 'the plan'): Plan {
 }
 
 // --- Internal helpers ---
+
+/** A score that no model has is a slip, not a cell that fails. */
+function checkScores({ scores }: ScanTask, name: string): void {
+  try {
+    if (scores) scoresNamed(scores)
+  } catch (error) {
+    throw new HeadscopeError('bad-request', `${name}: ${sentence(error)}`, { cause: error })
+  }
+}
+
+/** Refuses fields that the kind of ablation would not read. */
+function checkRead({ kind, reference, mean_over }: AblateTask, name: string): void {
+  if (kind === 'zero' && reference)
+    throw new HeadscopeError('bad-request', `${name}: a zero ablation reads no "reference"; leave it out.`)
+  if (kind !== 'mean' && mean_over)
+    throw new HeadscopeError('bad-request', `${name}: a ${kind} ablation reads no "mean_over"; leave it out.`)
+}
+
+/** One sentence: a field that nobody knows first, as it explains one that is missing. */
+function problem(issues: readonly z.core.$ZodIssue[]): string {
+  const issue = issues.find(({ code }) => code === 'unrecognized_keys') ?? issues[0]!
+  const place = issue.path.join('.')
+  if (issue.code === 'unrecognized_keys')
+    return `${place === '' ? 'a plan' : `"${place}"`} has no field ${issue.keys.map((key) => `"${key}"`).join(', ')}`
+  if (place === '') return 'a plan is an object with "models" and "tasks"'
+  if (issue.code === 'invalid_type') {
+    const missing = /received undefined$/.test(issue.message) ? 'is missing; it ' : ''
+    const kind = { array: 'a list', object: 'an object', int: 'a whole number' }[issue.expected as string]
+    return `"${place}" ${missing}must be ${kind ?? `a ${issue.expected}`}`
+  }
+  if (place.endsWith('.task')) return `"${place}" must be scan, ablate, patch, path or attribute`
+  return `"${place}" does not fit: ${plain(issue.message)}`
+}
 
 function checkPair(plan: Plan, kind: string, own: Metric | undefined, name: string): void {
   const rule = `a task ${kind} needs prompts with "corrupt" (of the same length) and a "metric"`
