@@ -2,6 +2,7 @@
 
 const Z = 1.959964 // 95 %
 
+/** The 95 % interval of `hits` of `n`; n is 1 or more. */
 export function wilson(hits: number, n: number): { low: number; high: number } {
   const share = hits / n
   const scale = 1 + Z ** 2 / n

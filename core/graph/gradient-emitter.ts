@@ -89,10 +89,12 @@ export function mul(e: Emitter, a: Id, b: Id): Id {
   return e.op('Mul', [a, b], e.axes(a))
 }
 
+/** a + b, of equal shapes. */
 export function add(e: Emitter, a: Id, b: Id): Id {
   return e.op('Add', [a, b], e.axes(a))
 }
 
+/** a - b, of equal shapes. */
 export function sub(e: Emitter, a: Id, b: Id): Id {
   return e.op('Sub', [a, b], e.axes(a))
 }

@@ -25,6 +25,7 @@ export async function tokenLogits(engine: Engine, resid: Dense, tokens: readonly
   return asFloats((await runSegment(engine, 'unembed', ['logits'], [], feeds, variant)).get('logits')!)
 }
 
+/** Token ids as an input, [tokens] int64. */
 export function tokensFeed(tokens: readonly number[]): Feed {
   return { data: BigInt64Array.from(tokens, BigInt), shape: [tokens.length] }
 }

@@ -23,6 +23,7 @@ export interface AttentionNames {
   readonly after: string
 }
 
+/** Names of the hooks around a block's attention, or around its cross-attention. */
 export function attentionNames({ parallel }: LayerSpec, cross = false): AttentionNames {
   if (cross)
     return {

@@ -15,12 +15,14 @@ export function matrix(rows: number, cols: number, values?: ArrayLike<number>): 
   return { rows, cols, data: values ? Float64Array.from(values) : new Float64Array(rows * cols) }
 }
 
+/** The identity, [size, size]. */
 export function identity(size: number): Matrix {
   const made = matrix(size, size)
   for (let i = 0; i < size; i++) made.data[i * size + i] = 1
   return made
 }
 
+/** [rows, cols] → [cols, rows]. */
 export function transpose({ rows, cols, data }: Matrix): Matrix {
   const out = matrix(cols, rows)
   for (let i = 0; i < rows; i++) for (let j = 0; j < cols; j++) out.data[j * rows + i] = data[i * cols + j]!

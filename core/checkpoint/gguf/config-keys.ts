@@ -42,6 +42,7 @@ export const rms = (s: Settings) => ({
 })
 export const layerNorm = (s: Settings) => s.maybeNumber('attention.layer_norm_epsilon') ?? 1e-5
 
+/** How many experts there are, how many a token takes, and their width. */
 export function experts(s: Settings): RawConfig {
   return {
     num_experts: s.count('expert_count'),
@@ -50,6 +51,7 @@ export function experts(s: Settings): RawConfig {
   }
 }
 
+/** Config keys of a Gemma of this `model_type`, with its soft caps. */
 export function gemma(file: GgufFacts, type: string): RawConfig {
   const { s } = file
   const caps = {

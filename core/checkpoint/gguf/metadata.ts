@@ -28,6 +28,7 @@ export interface Settings {
 /** Keys that describe the file and change nothing. */
 const DESCRIPTIVE = /\.(vocab_size|feed_forward_length|attention\.(key|value)_length|tensor_data_layout)$/
 
+/** Reads the keys of an architecture by type; each throws `bad-checkpoint` naming the key. */
 export function settingsOf(header: GgufHeader, architecture: string): Settings {
   const { metadata, label } = header
   const asked = new Set<string>()
