@@ -86,6 +86,16 @@ describe.sequential('a sweep', () => {
     await eventually(() => page.locator('.elsewhere').textContent()).toContain('Of another corrupt prompt:')
   })
 
+  it('a token of another vocabulary is not measured under its old name', async () => {
+    await at(`tab=ablation&t.answer=${encodeURIComponent('99 ·Paris')}`)
+    // Under this id the open checkpoint has another token: what it says itself stands there.
+    await page.getByRole('button', { name: 'answer: b', exact: true }).waitFor()
+    await at(`tab=ablation&t.answer=${encodeURIComponent('263 ·the')}`)
+    await page.getByRole('button', { name: 'answer: ·the', exact: true }).waitFor()
+    await at(`tab=ablation&t.answer=${encodeURIComponent('99999 ·the')}`)
+    await page.getByRole('button', { name: 'answer: b', exact: true }).waitFor()
+  })
+
   it('no page met a defect', () => {
     expect(app.problems).toEqual([])
   })

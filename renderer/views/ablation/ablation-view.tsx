@@ -47,7 +47,7 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
   const [meanOver, setMeanOver] = useTool<'all' | 'pos'>('meanover', 'all')
   const pos = useMetricPosition(run.views.length)
   const top = run.predictions[pos]?.topTokens ?? []
-  const metric = useMetric(top[0] ?? null, top[1] ?? null)
+  const metric = useMetric(model, top[0] ?? null, top[1] ?? null)
   const running = useJobOn('ablate', model.path)
   const lines = texts.split('\n').filter((line) => line.trim() !== '')
   const needsTexts = kind !== 'zero'

@@ -11,7 +11,7 @@ import type { Figure } from '../../charts/figure.ts'
 import { FigureMenu } from '../../charts/figure-menu.tsx'
 import { actingEdits, describeEdit } from '../../state/edits.ts'
 import { signedWeight } from '../../state/format.ts'
-import { formatToken, parseToken } from '../../state/metric.ts'
+import { formatToken } from '../../state/metric.ts'
 import { promptOf } from '../../state/prompt-of.ts'
 import { headName } from '../../state/selection.ts'
 import { select, setHover, setTool, useSelection, useTool } from '../../state/store.ts'
@@ -19,6 +19,7 @@ import { SignedBar } from '../../ui/bars.tsx'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
 import { WithRun } from '../frame/with-run.tsx'
+import { useGivenTokens } from '../sweeps/given-tokens.ts'
 import { TokenField } from '../sweeps/token-field.tsx'
 import { type Part, partsBySource, partsOf } from './parts.ts'
 import { Waterfall, waterfallOption } from './waterfall.tsx'
@@ -34,14 +35,15 @@ export function AttributionView() {
 function Attribution({ model, run }: { model: OpenedModel; run: RunDetail }) {
   const [by, setBy] = useTool<'part' | 'layer' | 'source'>('dla', 'part')
   const [order, setOrder] = useTool<'depth' | 'size'>('dlaorder', 'depth')
-  const given = useSelection((s) => s.tool)
+  const alone = useSelection((s) => s.tool.against0) === 'none'
+  const given = useGivenTokens(model)
   const locked = useSelection((s) => s.query)
   const head = useSelection((s) => s.head)
   const edits = actingEdits(useSelection((s) => s.edits))
   const pos = locked !== null && locked < run.views.length ? locked : run.views.length - 1
   const likely = run.predictions[pos]?.topTokens ?? []
-  const answer = parseToken(given.answer ?? '') ?? likely[0] ?? null
-  const against = given.against0 === 'none' ? null : (parseToken(given.wrong ?? '') ?? likely[1] ?? null)
+  const answer = given.answer ?? likely[0] ?? null
+  const against = alone ? null : (given.wrong ?? likely[1] ?? null)
   const request = {
     model: model.path,
     prompt: promptOf(run),

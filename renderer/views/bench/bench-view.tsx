@@ -16,7 +16,6 @@ import { api } from '../../api/client.ts'
 import { rowOf } from '../../api/pattern.ts'
 import { useModel, usePattern, useRun } from '../../api/queries.ts'
 import { useTextPattern } from '../../api/two-texts.ts'
-import { parseToken } from '../../state/metric.ts'
 import { promptOf } from '../../state/prompt-of.ts'
 import { type HeadId, headName, sameHead } from '../../state/selection.ts'
 import { setTool, useSelection, useTool } from '../../state/store.ts'
@@ -24,6 +23,7 @@ import { useTheme } from '../../state/theme.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
 import { Choice } from '../../ui/select.tsx'
+import { useGivenTokens } from '../sweeps/given-tokens.ts'
 import '../../ui/bench.css'
 import { changesOf } from './changes.ts'
 import { Accounting, Basis } from './checks.tsx'
@@ -80,7 +80,8 @@ function Bench({ model, run, head }: { model: OpenedModel; run: RunDetail; head:
   const chosen = looked !== null && looked < keys ? looked : strongest
   // A run that keeps no pattern has none to choose from.
   const keyAt = chosen ?? (shown.isError || overSource.isError ? 0 : null)
-  const answer = parseToken(tool.answer ?? '') ?? run.predictions[query]?.topTokens[0] ?? null
+  const given = useGivenTokens(model)
+  const answer = given.answer ?? run.predictions[query]?.topTokens[0] ?? null
   const place = { model: model.path, prompt: promptOf(run), ...head, ...(cross ? { cross } : {}) }
   const bench = useQuery({
     queryKey: ['bench', model.path, run.id, head.layer, head.head, cross, query, keyAt, answer?.id],

@@ -33,7 +33,7 @@ export function Gradients({ model, run, place, bench }: Props) {
   const pos = useMetricPosition(run.views.length)
   const likely = run.predictions[pos]?.topTokens ?? []
   const [answer, wrong] = [likely[0] ?? null, likely[1] ?? null]
-  const metric = useMetric(answer, wrong)
+  const metric = useMetric(model, answer, wrong)
   const gradients = useQuery({
     queryKey: ['gradients', run.id, place, metric],
     queryFn: ({ signal }) => api.headGradients({ ...place, metric: metric! }, signal),

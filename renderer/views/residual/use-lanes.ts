@@ -6,9 +6,9 @@ import { useState } from 'react'
 import type { OpenedModel, RunDetail } from '../../../core/api/contract.ts'
 import { api } from '../../api/client.ts'
 import { actingEdits } from '../../state/edits.ts'
-import { parseToken } from '../../state/metric.ts'
 import { promptWith } from '../../state/prompt-of.ts'
 import { select, setTool, useSelection, useTool } from '../../state/store.ts'
+import { useGivenTokens } from '../sweeps/given-tokens.ts'
 import {
   borderName,
   type CellRef,
@@ -26,7 +26,6 @@ export type Lanes = ReturnType<typeof useLanes>
 
 export function useLanes(model: OpenedModel, run: RunDetail) {
   const { which } = useLensChoices()
-  const given = useSelection((s) => s.tool.answer)
   const query = useSelection((s) => s.query)
   const edits = actingEdits(useSelection((s) => s.edits))
   const other = useOther(model, run)
@@ -36,7 +35,7 @@ export function useLanes(model: OpenedModel, run: RunDetail) {
   const [kind, setKind] = useTool<'below' | 'start' | 'cell'>('since', 'below')
   const [sinceText] = useTool<string>('sincecell', '')
   const [held, setHeld] = useState<CellRef | null>(null)
-  const answer = parseToken(given ?? '')
+  const { answer } = useGivenTokens(model)
 
   const last = model.spec.n_layers
   const views = { this: run.views, other: other.views }

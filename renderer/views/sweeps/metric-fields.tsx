@@ -2,29 +2,23 @@
 import type { OpenedModel } from '../../../core/api/contract.ts'
 import type { TokenView } from '../../../core/checkpoint/types.ts'
 import type { Metric } from '../../../core/intervene/types.ts'
-import {
-  formatToken,
-  METRICS,
-  type MetricKind,
-  metricOf,
-  needsAnswer,
-  parseToken,
-} from '../../state/metric.ts'
+import { formatToken, METRICS, type MetricKind, metricOf, needsAnswer } from '../../state/metric.ts'
 import { setTool, useSelection, useTool } from '../../state/store.ts'
 import { Choice } from '../../ui/select.tsx'
+import { useGivenTokens } from './given-tokens.ts'
 import { TokenField } from './token-field.tsx'
 
 /** The metric as it is set; where nothing is set, the two tokens that are given. Null: a token is missing. */
-export function useMetric(answer: TokenView | null, wrong: TokenView | null): Metric | null {
+export function useMetric(
+  model: OpenedModel,
+  answer: TokenView | null,
+  wrong: TokenView | null,
+): Metric | null {
   const [kind] = useTool<MetricKind>('metric', 'logit_diff')
-  const given = useSelection((s) => s.tool)
+  const at = useSelection((s) => s.tool.at)
   const query = useSelection((s) => s.query)
-  return metricOf(
-    kind,
-    parseToken(given.answer ?? '') ?? answer,
-    parseToken(given.wrong ?? '') ?? wrong,
-    given.at === 'locked' ? query : null,
-  )
+  const given = useGivenTokens(model)
+  return metricOf(kind, given.answer ?? answer, given.wrong ?? wrong, at === 'locked' ? query : null)
 }
 
 /** The position that the metric looks at: the locked token where that was chosen, else the last. */
@@ -45,7 +39,7 @@ interface Props {
 export function MetricFields({ model, answer, wrong, likely }: Props) {
   const [kind, setKind] = useTool<MetricKind>('metric', 'logit_diff')
   const [at, setAt] = useTool<'last' | 'locked'>('at', 'last')
-  const given = useSelection((s) => s.tool)
+  const given = useGivenTokens(model)
   const query = useSelection((s) => s.query)
   return (
     <>
@@ -57,7 +51,7 @@ export function MetricFields({ model, answer, wrong, likely }: Props) {
         <TokenField
           label="answer"
           model={model}
-          value={parseToken(given.answer ?? '') ?? answer}
+          value={given.answer ?? answer}
           likely={likely}
           onChange={(token) => setTool('answer', formatToken(token))}
         />
@@ -66,7 +60,7 @@ export function MetricFields({ model, answer, wrong, likely }: Props) {
         <TokenField
           label="wrong"
           model={model}
-          value={parseToken(given.wrong ?? '') ?? wrong}
+          value={given.wrong ?? wrong}
           likely={likely}
           onChange={(token) => setTool('wrong', formatToken(token))}
         />

@@ -89,7 +89,7 @@ export function usePair(model: OpenedModel, run: RunDetail): Pair {
     ...corruptTop.filter((token) => !cleanTop.some((t) => t.id === token.id)),
   ].slice(0, 10)
   // Until the prediction is there, the wrong token is not: what starts now would be of another metric than what is seen next.
-  const metric = useMetric(answer, ready && said.isPending ? null : wrong)
+  const metric = useMetric(model, answer, ready && said.isPending ? null : wrong)
   const reading = late || (ready && said.isPending)
   return {
     text,

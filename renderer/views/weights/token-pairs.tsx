@@ -12,6 +12,12 @@ import { Segmented } from '../../ui/segmented.tsx'
 
 const COUNT = 40
 
+/** What the numbers are. */
+const SAYS = {
+  ov: 'e W_V W_O u of every pair of tokens: what attending to the first adds to the logit of the second. Norm gains are folded in, their statistics are not; exact for the weights, no prompt.',
+  qk: 'e W_Q W_Kᵀ e′ of every pair of tokens, scaled: how the first as a query scores the second as a key, at offset 0. Norm gains are folded in, their statistics are not; exact for the weights, no prompt.',
+} as const
+
 export function TokenPairs({ model, head }: { model: OpenedModel; head: HeadId }) {
   const [circuit, setCircuit] = useTool<'ov' | 'qk'>('circuit', 'ov')
   const requestOf = (of: 'ov' | 'qk') => ({ model: model.path, ...head, circuit: of, count: COUNT })
@@ -25,6 +31,7 @@ export function TokenPairs({ model, head }: { model: OpenedModel; head: HeadId }
     title: `strongest token pairs of the ${circuit.toUpperCase()} circuit of ${headName(head)}`,
     note: circuit === 'ov' ? 'attended → said: what the head adds to a logit.' : 'query → key: the score.',
     ofModel: true,
+    facts: [SAYS[circuit]],
     body: () =>
       barsBody(
         [circuit === 'ov' ? 'attended → said' : 'query → key'],
@@ -68,7 +75,9 @@ export function TokenPairs({ model, head }: { model: OpenedModel; head: HeadId }
           {pairs.isPending ? 'Searching…' : found ? 'Again' : 'Find the strongest'}
         </button>
       </p>
-      <p className="muted small-text">{circuit === 'ov' ? 'attended → said' : 'query → key'}</p>
+      <p className="muted small-text" title={SAYS[circuit]}>
+        {circuit === 'ov' ? 'attended → said' : 'query → key'}
+      </p>
       {pairs.isError && (
         <p className="problem" role="alert">
           {pairs.error.message}
@@ -77,7 +86,7 @@ export function TokenPairs({ model, head }: { model: OpenedModel; head: HeadId }
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and holds nothing else that takes the keys */}
       <ol className="ranked-list" aria-label="Pairs, the strongest first" tabIndex={0}>
         {found?.pairs.map((pair) => (
-          <li key={`${pair.input}.${pair.output}`} className="pair-line">
+          <li key={`${pair.input}.${pair.output}`} className="pair-line" title={SAYS[circuit]}>
             <span className="token-text clip">{found.words[pair.input]?.text ?? pair.input}</span>
             <span className="muted">→</span>
             <span className="token-text clip">{found.words[pair.output]?.text ?? pair.output}</span>
