@@ -39,9 +39,23 @@ export function Legend({ theme, log = false, most, unit, form = 'matrix' }: Prop
   )
 }
 
+type SignedProps = Omit<Props, 'unit'> &
+  Partial<Props> & {
+    /** Whether it is edits that are compared. */
+    readonly edited?: boolean
+  }
+
 /** A signed scale from -most to +most. `most` 0: nothing differs. */
-export function SignedLegend({ theme, log = false, most, unit }: Omit<Props, 'unit'> & Partial<Props>) {
-  if (most === 0) return <span className="legend">no difference anywhere</span>
+export function SignedLegend({ theme, log = false, most, unit, edited = false }: SignedProps) {
+  if (most === 0)
+    return (
+      <span
+        className="legend is-words"
+        title="An edit changes what is computed after it, in its own layer and in later ones."
+      >
+        {edited ? 'no difference: the edits leave this pattern as it is' : 'no difference anywhere'}
+      </span>
+    )
   return (
     <span
       className="legend"

@@ -145,7 +145,9 @@ function List({ items: shown, tokens, tokensBefore, signed, most, onPick, onOver
             <Bar value={weight / most} look={signed && weight < 0 ? 'bar-minus' : ''} />
             <span className="number">{signed ? signedWeight(weight) : preciseWeight(weight)}</span>
             {before !== null && (
-              <span className={weight < before ? 'number is-less' : 'number is-more'}>
+              <span
+                className={`number ${weight < before ? 'is-less' : weight > before ? 'is-more' : 'muted'}`}
+              >
                 {signedWeight(weight - before)}
               </span>
             )}

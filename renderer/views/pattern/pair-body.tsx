@@ -26,6 +26,8 @@ const AROUND = 52 // pixels above and below these lines
 interface Props {
   readonly before: Side
   readonly after: Side
+  /** Whether it is edits that are compared. */
+  readonly edited: boolean
   readonly unit: Unit
   readonly form: Form
   readonly display: Display
@@ -104,7 +106,11 @@ export function PairBody(props: Props) {
         >
           {form !== 'arcs' && <Legend {...scale} most={after.reading.most} form={form} />}
           {difference ? (
-            <SignedLegend {...scale} most={largestDifference(before.pattern, after.pattern, display)} />
+            <SignedLegend
+              {...scale}
+              most={largestDifference(before.pattern, after.pattern, display)}
+              edited={props.edited}
+            />
           ) : (
             <p className="muted small-text">
               {before.pattern.size} and {after.pattern.size} tokens: no cell-by-cell difference.

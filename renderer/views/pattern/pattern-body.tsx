@@ -39,7 +39,14 @@ export function PatternBody(props: Props) {
     )
   if (pair && !pair.after && compare !== 'before') return <Waiting text="Running with the edits…" />
   if (pair?.after && compare === 'both')
-    return <PairBody {...{ unit, form, display, view, onView }} before={pair.before} after={pair.after} />
+    return (
+      <PairBody
+        {...{ unit, form, display, view, onView }}
+        edited={pair.kind === 'edits'}
+        before={pair.before}
+        after={pair.after}
+      />
+    )
 
   const before = pair ? shownSide(pair.before, display) : null
   const after = pair?.after ? shownSide(pair.after, display) : null
@@ -73,7 +80,11 @@ export function PatternBody(props: Props) {
       {shown && (
         <LinkLists reading={shown.reading} tokens={shown.tokens} rows={compact ? 7 : 14} form={form}>
           {form === 'arcs' ? null : shown.reading.signed ? (
-            <SignedLegend {...scale} most={largestDifference(pair!.before.pattern, shown.pattern, display)} />
+            <SignedLegend
+              {...scale}
+              most={largestDifference(pair!.before.pattern, shown.pattern, display)}
+              edited={pair?.kind === 'edits'}
+            />
           ) : (
             <Legend {...scale} most={shown.reading.most} form={form} />
           )}

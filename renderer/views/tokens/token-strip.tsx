@@ -51,18 +51,16 @@ export function TokenStrip() {
             <div className="tokens tokens-empty">{run.isError ? run.error.message : ' '}</div>
           )}
           <div className="strip-side">
-            <span className="strip-row">
-              {run.data && model.data?.tokenizer && <LockedToken model={model.data} run={run.data} />}
-              <button
-                type="button"
-                className="button small edit-prompt"
-                onClick={() => setEditing(true)}
-                disabled={!model.data}
-              >
-                Edit prompt
-              </button>
-            </span>
+            <button
+              type="button"
+              className="button small edit-prompt"
+              onClick={() => setEditing(true)}
+              disabled={!model.data}
+            >
+              Edit prompt
+            </button>
             {run.data && model.data && <RunSize run={run.data} spec={model.data.spec} />}
+            {run.data && model.data?.tokenizer && <LockedToken model={model.data} run={run.data} />}
           </div>
         </>
       )}
@@ -88,16 +86,11 @@ function RunSize({ run, spec }: { run: RunDetail; spec: OpenedModel['spec'] }) {
 function LockedToken({ model, run }: { model: OpenedModel; run: RunDetail }) {
   const query = useSelection((s) => s.query)
   const view = query === null ? undefined : run.views[query]
-  // Its place is kept, and as wide for every token: nothing below moves when one is locked.
-  const minWidth = `calc(${String(run.views.length - 1).length + 7}ch + 16px)`
-  if (!view) return <span className="button small is-kept" style={{ minWidth }} aria-hidden="true" />
+  // Its place is kept: nothing below moves when a token is locked.
+  if (!view) return <span className="button small is-kept" aria-hidden="true" />
   return (
     <Popover.Root>
-      <Popover.Trigger
-        className="button small"
-        style={{ minWidth }}
-        title="Its id and the merges that build it"
-      >
+      <Popover.Trigger className="button small" title="Its id and the merges that build it">
         Token {query}…
       </Popover.Trigger>
       <Popover.Portal>
