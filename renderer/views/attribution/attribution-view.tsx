@@ -19,6 +19,7 @@ import { SignedBar } from '../../ui/bars.tsx'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
 import { WithRun } from '../frame/with-run.tsx'
+import { aboutRun } from '../sweeps/about-sweep.ts'
 import { useGivenTokens } from '../sweeps/given-tokens.ts'
 import { TokenField } from '../sweeps/token-field.tsx'
 import { type Part, partsBySource, partsOf } from './parts.ts'
@@ -92,14 +93,10 @@ function Attribution({ model, run }: { model: OpenedModel; run: RunDetail }) {
     }),
     reproduce: { kind: 'dla', request },
   })
-  const about = [
-    dla.data?.definition ?? '',
-    `n = 1 prompt, position ${pos}; nothing is random: no seed, no interval`,
+  const about = aboutRun(model, dla.data?.definition ?? '', [
+    `at position ${pos}`,
     edits.length > 0 ? `with edits: ${edits.map(describeEdit).join('; ')}` : '',
-    `checkpoint ${model.name}${model.contentHash ? ` (${model.contentHash.slice(0, 12)})` : ''}`,
-  ]
-    .filter(Boolean)
-    .join('\n')
+  ])
   const sources = head && dla.data?.sources.find((s) => s.layer === head.layer && s.head === head.head)
   return (
     <div className="view sweep-view">
@@ -183,7 +180,7 @@ function Attribution({ model, run }: { model: OpenedModel; run: RunDetail }) {
                 <h3 className="pane-title">
                   {headName(head)} by source position <span>what each token brings through this head</span>
                 </h3>
-                <ol className="tokens">
+                <ol className="tokens" title={about}>
                   {sources.values.map((value, i) => (
                     // biome-ignore lint/suspicious/noArrayIndexKey: a source is its position
                     <li key={i}>

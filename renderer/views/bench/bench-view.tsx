@@ -23,6 +23,7 @@ import { useTheme } from '../../state/theme.ts'
 import { Empty, Failed, Waiting } from '../../ui/notice.tsx'
 import { Segmented } from '../../ui/segmented.tsx'
 import { Choice } from '../../ui/select.tsx'
+import { aboutRun } from '../sweeps/about-sweep.ts'
 import { useGivenTokens } from '../sweeps/given-tokens.ts'
 import '../../ui/bench.css'
 import { changesOf } from './changes.ts'
@@ -131,14 +132,42 @@ function gridRow({ shape, values }: GridReply, row: number): number[] {
 
 type Panel = 'effect' | 'sources' | 'sharpness' | 'reach' | 'gradients' | 'basis' | 'counts'
 
-const PANELS: readonly { readonly value: Panel; readonly label: string }[] = [
-  { value: 'effect', label: 'Effect of the changes' },
-  { value: 'sources', label: 'Source contributions' },
-  { value: 'sharpness', label: 'Sharpness, ranks, loss' },
-  { value: 'reach', label: 'Reach of a score' },
-  { value: 'gradients', label: 'Routing gradients, nudge' },
-  { value: 'basis', label: 'Basis check' },
-  { value: 'counts', label: 'Parameters, memory' },
+const PANELS: readonly { readonly value: Panel; readonly label: string; readonly says: string }[] = [
+  {
+    value: 'effect',
+    label: 'Effect of the changes',
+    says: 'What the changes do to every later step and to what the model then says; each is an exact run.',
+  },
+  {
+    value: 'sources',
+    label: 'Source contributions',
+    says: 'α_j v_j W_O: what each source writes into this query through the head. Its norm, its cosine with the whole update of the head, what it adds to the logit of the answer.',
+  },
+  {
+    value: 'sharpness',
+    label: 'Sharpness, ranks, loss',
+    says: 'Measured variance of the scores (independent unit coordinates would give d_k), ranks of the maps, entropy of each row in nats and as a share of the largest, its largest weight, the loss there.',
+  },
+  {
+    value: 'reach',
+    label: 'Reach of a score',
+    says: '|∂o/∂s_j| against α_j: how far the output moves with one score while the others keep their ratios.',
+  },
+  {
+    value: 'gradients',
+    label: 'Routing gradients, nudge',
+    says: 'β_j = ∂L/∂s_j = α_j g·(v_j − o), with g = ∂L/∂o; the β of a row sum to 0.',
+  },
+  {
+    value: 'basis',
+    label: 'Basis check',
+    says: 'q → B q with k → B⁻ᵀ k leaves every score as it is: only the product of query and key is identified. The numbers are the largest errors.',
+  },
+  {
+    value: 'counts',
+    label: 'Parameters, memory',
+    says: 'Entries of the weight matrices by the shapes of the config; biases and norms apart.',
+  },
 ]
 
 interface MachineProps {
@@ -171,6 +200,10 @@ function Machine(props: MachineProps) {
   )
   // Until a panel is chosen, a change shows its effect at once.
   const panel = PANELS.find(({ value }) => value === side)?.value ?? (changed ? 'effect' : 'sources')
+  const about = aboutRun(model, PANELS.find(({ value }) => value === panel)!.says, [
+    `${headName(place)}, query ${bench.query}`,
+    ...(changed ? ['with the changes that were typed'] : []),
+  ])
   const scores = bench.steps.find((step) => step.name === 'masked scores')!
   return (
     <div className={late ? 'view sweep-view is-late' : 'view sweep-view'} aria-busy={late}>
@@ -219,22 +252,24 @@ function Machine(props: MachineProps) {
               {problem}
             </p>
           )}
-          {panel === 'effect' &&
-            (edit ? (
-              <Effect edit={edit} steps={bench.steps} query={bench.query} />
-            ) : (
-              <p className="muted small-text">
-                {changed
-                  ? 'Running the changed head…'
-                  : 'Click a number of any step and type another, move the temperature, drop the mask or √d_k: what every later step and the model then say stands here.'}
-              </p>
-            ))}
-          {panel === 'sources' && <Sources bench={bench} place={place} answer={answer} />}
-          {panel === 'sharpness' && <Sharpness bench={bench} />}
-          {panel === 'reach' && <Reach bench={bench} place={place} />}
-          {panel === 'gradients' && <Gradients model={model} run={run} place={place} bench={bench} />}
-          {panel === 'basis' && <Basis run={run} place={place} />}
-          {panel === 'counts' && <Accounting model={model} />}
+          <div className="bench-panel" title={about}>
+            {panel === 'effect' &&
+              (edit ? (
+                <Effect edit={edit} steps={bench.steps} query={bench.query} />
+              ) : (
+                <p className="muted small-text">
+                  {changed
+                    ? 'Running the changed head…'
+                    : 'Click a number of any step and type another, move the temperature, drop the mask or √d_k: what every later step and the model then say stands here.'}
+                </p>
+              ))}
+            {panel === 'sources' && <Sources bench={bench} place={place} answer={answer} />}
+            {panel === 'sharpness' && <Sharpness bench={bench} />}
+            {panel === 'reach' && <Reach bench={bench} place={place} />}
+            {panel === 'gradients' && <Gradients model={model} run={run} place={place} bench={bench} />}
+            {panel === 'basis' && <Basis run={run} place={place} />}
+            {panel === 'counts' && <Accounting model={model} />}
+          </div>
         </aside>
       </div>
     </div>

@@ -121,9 +121,8 @@ export function Gradients({ model, run, place, bench }: Props) {
               ))}
           </ol>
           <p className="muted small-text">
-            Σ_j β_j = {sum === 0 ? '0' : sum.toExponential(1)}; by the formula 0. A step down the gradient of
-            L raises s_j where β_j is below 0. Near α = 0 or 1 the signal is weak, which does not mean
-            irrelevant.
+            Σ_j β_j = {signedWeight(sum)}; by the formula 0. A step down the gradient of L raises s_j where
+            β_j is below 0. Near α = 0 or 1 the signal is weak, which does not mean irrelevant.
           </p>
           <Nudge {...{ model, run, place, bench, metric }} />
           <Saturation points={reply.sharpening[query] ?? []} />

@@ -163,7 +163,7 @@ function Summary({ reply }: { reply: CompareReply }) {
           KL {kl === null ? '–' : preciseWeight(kl)} nats a position
           {range && ` [${preciseWeight(range.low)}, ${preciseWeight(range.high)}]`}
         </span>
-        <span>
+        <span title="Share of the positions of all texts at which A and B have the same likeliest next token">
           same likeliest token:{' '}
           {agree === null ? '–' : `${(100 * agree).toFixed(1)} % of ${prediction.positions} positions`}
         </span>

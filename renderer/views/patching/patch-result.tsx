@@ -193,7 +193,7 @@ function Result({ model, run, corrupt, likely, sweep }: Props & { sweep: ShownSw
       side={
         <>
           {selected && edit && prompt && (
-            <section aria-label="The cell">
+            <section aria-label="The cell" title={about}>
               <h3 className="pane-title">
                 {cell ? name(cell) : `L${selected.layer} · ${selected.column}`}
                 <span>

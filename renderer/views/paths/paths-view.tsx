@@ -20,7 +20,7 @@ import { useTheme } from '../../state/theme.ts'
 import { Segmented } from '../../ui/segmented.tsx'
 import { WithCleanRun } from '../frame/with-clean-run.tsx'
 import { SignedLegend } from '../pattern/legend.tsx'
-import { rounded } from '../sweeps/about-sweep.ts'
+import { aboutSweep, rounded } from '../sweeps/about-sweep.ts'
 import { ContinueSweep } from '../sweeps/continue-sweep.tsx'
 import { MetricFields } from '../sweeps/metric-fields.tsx'
 import { failureOf, PairFields } from '../sweeps/pair-fields.tsx'
@@ -111,6 +111,14 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
   const stopped = live?.state === 'stopped' && live.problem !== 'Cancelled.' ? live.problem : null
   const names = tokenNames([...pair.clean, ...pair.corrupt, ...pair.likely])
   const broken = effects.fitting.findLast((detail) => !detail.complete)
+  const about = pair.metric
+    ? aboutSweep(
+        model,
+        pair.metric,
+        `Effect of an edge: the metric when the sender’s output of the corrupt prompt reaches this receiver alone, minus that of the clean run. Other heads are held; MLPs between are ${mlps === 'freeze' ? 'held' : 'recomputed'}.`,
+        effects.warnings,
+      )
+    : ''
   const figure = (): Figure => ({
     title: 'circuit by path patching',
     note: `Each edge is the change of the ${pair.metric ? metricText(pair.metric, names) : 'metric'} when its sender’s output of the corrupt prompt reaches this receiver alone; MLPs between are ${mlps === 'freeze' ? 'held' : 'recomputed'}. Width and colour are the effect; dashed edges are not measured.`,
@@ -179,7 +187,7 @@ function Workspace({ model, run }: { model: OpenedModel; run: RunDetail }) {
           <header className="pattern-head">
             <h3 className="pane-title">
               Paths
-              <span>
+              <span title={about}>
                 {pair.metric ? metricText(pair.metric, names) : 'no metric yet'}
                 {ends && ` · clean ${rounded(ends.clean)}, corrupt ${rounded(ends.corrupt)}`}
               </span>

@@ -106,27 +106,29 @@ export function RelationResult({ model, request, report }: Props) {
           />
           <FigureMenu figure={figure} name="the grid" />
         </p>
-        <EffectGrid
-          label={shows === 'difference' ? 'Mean difference by head' : 'Share won by head'}
-          layers={model.spec.n_layers}
-          columns={model.spec.n_heads}
-          value={grid.value}
-          most={most}
-          columnLabel={null}
-          selected={selected ? { layer: selected.layer, column: selected.head } : null}
-          hovered={null}
-          theme={theme}
-          format={signedWeight}
-          onHover={(layer, column) => setAt(layer === null || column === null ? null : { layer, column })}
-          onPick={(layer, head) => select({ head: { layer, head } })}
-        >
-          <SignedLegend theme={theme} most={most} />
-          <CellReadOut
-            name={at && headName({ layer: at.layer, head: at.column })}
-            value={at ? grid.value(at.layer, at.column) : undefined}
-            more={at ? moreOf(grid.cell(at.layer, at.column)) : ''}
-          />
-        </EffectGrid>
+        <div className="pattern-figure" title={`${report.definition}\nn = ${report.triples} triples`}>
+          <EffectGrid
+            label={shows === 'difference' ? 'Mean difference by head' : 'Share won by head'}
+            layers={model.spec.n_layers}
+            columns={model.spec.n_heads}
+            value={grid.value}
+            most={most}
+            columnLabel={null}
+            selected={selected ? { layer: selected.layer, column: selected.head } : null}
+            hovered={null}
+            theme={theme}
+            format={signedWeight}
+            onHover={(layer, column) => setAt(layer === null || column === null ? null : { layer, column })}
+            onPick={(layer, head) => select({ head: { layer, head } })}
+          >
+            <SignedLegend theme={theme} most={most} />
+            <CellReadOut
+              name={at && headName({ layer: at.layer, head: at.column })}
+              value={at ? grid.value(at.layer, at.column) : undefined}
+              more={at ? moreOf(grid.cell(at.layer, at.column)) : ''}
+            />
+          </EffectGrid>
+        </div>
         {report.warnings.map((warning) => (
           <p key={warning} className="warning small-text">
             {warning}

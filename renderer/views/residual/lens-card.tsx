@@ -11,6 +11,7 @@ import { parseHead } from '../../state/selection.ts'
 import { select, useSelection } from '../../state/store.ts'
 import { SignedBar } from '../../ui/bars.tsx'
 import { Choice } from '../../ui/select.tsx'
+import { aboutRun } from '../sweeps/about-sweep.ts'
 import { borderName, type CellRef, formatCell, type Side } from './cells.ts'
 import { NormProfile } from './norm-profile.tsx'
 
@@ -87,6 +88,11 @@ export function LensCard({ model, run, views, lens, edits, cell, since, kind, on
       ? { hook: `blocks.${border}.hook_resid_pre`, pos, op: 'zero' as const }
       : { hook: `blocks.${border - 1}.hook_resid_post`, pos, op: 'zero' as const }
   const on = isActive(stack, edit)
+  const about = aboutRun(
+    model,
+    lens.definition,
+    edits.length > 0 && cell.side === 'this' ? ['with the active edits'] : [],
+  )
   const writers = change.data?.writers.slice(0, SHOWN) ?? []
   const shares = (change.data?.writers ?? []).reduce((sum, { share }) => sum + share, 0)
   const most = Math.max(1e-9, ...writers.map((w) => Math.abs(w.share)))
@@ -100,7 +106,7 @@ export function LensCard({ model, run, views, lens, edits, cell, since, kind, on
           {model.spec.encoder && <span title="The encoder's own stream is not shown here.">decoder</span>}
           {cell.side === 'other' && <span>other prompt</span>}
         </h3>
-        <ol className="prediction-list is-single">
+        <ol className="prediction-list is-single" title={about}>
           {shown.top.map((t) => (
             <li key={t.id} className={t.id === text[pos + 1]?.id ? 'is-target' : ''}>
               <span className="token-text clip">{lens.words[t.id]?.text ?? t.id}</span>

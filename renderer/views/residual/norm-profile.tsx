@@ -1,9 +1,11 @@
 /** One position through the layers: how long its residual is, and how near to the border before and to the end. */
+
 import { useQuery } from '@tanstack/react-query'
 import type { OpenedModel, PromptInput } from '../../../core/api/contract.ts'
 import type { Edit } from '../../../core/run/types.ts'
 import { api } from '../../api/client.ts'
 import { preciseWeight } from '../../state/format.ts'
+import { aboutRun } from '../sweeps/about-sweep.ts'
 import { borderName } from './cells.ts'
 
 interface Props {
@@ -29,7 +31,13 @@ export function NormProfile({ model, prompt, edits, pos, border }: Props) {
   const cosine = (value: number | null | undefined) =>
     value == null ? '–' : value.toFixed(2).replace(/^-/, '−')
   return (
-    <table className="norm-profile">
+    <table
+      className="norm-profile"
+      title={aboutRun(
+        model,
+        'Length of the residual at each block border, its cosine with the border before and with the last one.',
+      )}
+    >
       <thead>
         <tr>
           <th scope="col">border</th>

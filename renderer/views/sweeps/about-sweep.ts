@@ -3,25 +3,38 @@ import type { OpenedModel } from '../../../core/api/contract.ts'
 import type { Metric } from '../../../core/intervene/types.ts'
 import { METRICS } from '../../state/metric.ts'
 
+type Checkpoint = Pick<OpenedModel, 'name' | 'contentHash'>
+
 /** `says`: what the number is; `facts`: what else it depends on, empty ones are left out. */
 export function aboutSweep(
-  model: Pick<OpenedModel, 'name' | 'contentHash'>,
+  model: Checkpoint,
   metric: Metric,
   says: string,
   facts: readonly string[] = [],
 ): string {
   const definition = METRICS.find(({ value }) => value === metric.kind)?.says ?? metric.kind
-  const checkpoint = model.contentHash ? `${model.name} (${model.contentHash.slice(0, 12)})` : model.name
-  return [
+  return lines(
+    model,
     says,
     `Metric: ${definition}.`,
     'n = 1 run a cell, nothing in it is random: no seed, no interval.',
-    ...facts.filter((fact) => fact !== ''),
-    `checkpoint ${checkpoint}`,
-  ].join('\n')
+    ...facts,
+  )
+}
+
+/** The same of numbers of one run. */
+export function aboutRun(model: Checkpoint, says: string, facts: readonly string[] = []): string {
+  return lines(model, says, 'n = 1 prompt, nothing in it is random: no seed, no interval.', ...facts)
 }
 
 /** A metric's value as it is read: with a real minus. */
 export function rounded(value: number, digits = 3): string {
   return value.toPrecision(digits).replace(/^-/, '−')
+}
+
+// --- Internal helpers ---
+
+function lines({ name, contentHash }: Checkpoint, ...facts: readonly string[]): string {
+  const checkpoint = contentHash ? `${name} (${contentHash.slice(0, 12)})` : name
+  return [...facts.filter((fact) => fact !== ''), `checkpoint ${checkpoint}`].join('\n')
 }

@@ -107,6 +107,7 @@ function Network({ model, data }: { model: OpenedModel; data: WeightsReply }) {
     const over = with_.value(layer, column)
     return over == null ? '' : `over random; ${preciseWeight(over + data.random_baseline)} in all`
   }
+  const about = `${copies ? data.copying.definition : data.definitions.composition}\nExact for the weights: no prompt, no seed, no interval. Random matrices give ${preciseWeight(data.random_baseline)}.\ncheckpoint ${model.name}${model.contentHash ? ` (${model.contentHash.slice(0, 12)})` : ''}`
   const own = data.heads.find((h) => h.layer === head.layer && h.head === head.head)
   const name = headName(head)
   const request = { model: model.path }
@@ -215,30 +216,34 @@ function Network({ model, data }: { model: OpenedModel; data: WeightsReply }) {
               head={head}
             />
           ) : (
-            <EffectGrid
-              label={copies ? 'Copying by head' : `Composition with ${name}`}
-              layers={spec.n_layers}
-              columns={spec.n_heads}
-              value={copies ? copying : composition}
-              most={copies ? 1 : with_.most}
-              columnLabel={null}
-              selected={{ layer: head.layer, column: head.head }}
-              hovered={null}
-              theme={theme}
-              format={signedWeight}
-              onHover={(layer, column) => setAt(layer === null || column === null ? null : { layer, column })}
-              onPick={(layer, column) => select({ head: { layer, head: column } })}
-            >
-              <SignedLegend theme={theme} most={copies ? 1 : with_.most} />
-              <CellReadOut
-                name={at && headName({ layer: at.layer, head: at.column })}
-                value={at ? (copies ? copying : composition)(at.layer, at.column) : undefined}
-                blank="no path in one step"
-                more={at ? moreOf(at) : ''}
+            <div className="pattern-figure" title={about}>
+              <EffectGrid
+                label={copies ? 'Copying by head' : `Composition with ${name}`}
+                layers={spec.n_layers}
+                columns={spec.n_heads}
+                value={copies ? copying : composition}
+                most={copies ? 1 : with_.most}
+                columnLabel={null}
+                selected={{ layer: head.layer, column: head.head }}
+                hovered={null}
+                theme={theme}
+                format={signedWeight}
+                onHover={(layer, column) =>
+                  setAt(layer === null || column === null ? null : { layer, column })
+                }
+                onPick={(layer, column) => select({ head: { layer, head: column } })}
               >
-                {copies ? '' : 'hatched: no path in one step'}
-              </CellReadOut>
-            </EffectGrid>
+                <SignedLegend theme={theme} most={copies ? 1 : with_.most} />
+                <CellReadOut
+                  name={at && headName({ layer: at.layer, head: at.column })}
+                  value={at ? (copies ? copying : composition)(at.layer, at.column) : undefined}
+                  blank="no path in one step"
+                  more={at ? moreOf(at) : ''}
+                >
+                  {copies ? '' : 'hatched: no path in one step'}
+                </CellReadOut>
+              </EffectGrid>
+            </div>
           )}
           {own && <Spectra request={request} own={own} title={data.definitions} />}
         </section>
