@@ -58,12 +58,19 @@ export async function scanHeads(model: Model, options: ScanOptions = {}): Promis
       'bad-request',
       'These scores assume that a query sees only what is before it; this model is bidirectional.',
     )
-  const scores = scoresNamed(options.scores ?? DEFAULT_SCORES)
+  const asked = scoresNamed(options.scores ?? DEFAULT_SCORES)
   if (spec.encoderDecoder)
     throw new HeadscopeError(
       'bad-request',
       'These scores are defined on one text that repeats, and this model reads one with its encoder and another with its decoder; capture its patterns in a run instead.',
     )
+  const lacking = beyondPatterns(model, asked)
+  if (lacking.length > 0 && !options.scores?.includes('all'))
+    throw new HeadscopeError(
+      'bad-request',
+      `The score ${lacking[0]!.name} reads more than patterns, which ${model.name} does not name; leave it out, or open the checkpoint's folder.`,
+    )
+  const scores = asked.filter((score) => !lacking.includes(score))
   const settings = settingsOf(model, options)
   const repeats = options.sequences ? givenRepeats(options.sequences) : randomRepeats(model, settings)
   const context = contextOf(model, repeats, settings, options)
@@ -71,6 +78,10 @@ export async function scanHeads(model: Model, options: ScanOptions = {}): Promis
   const computed = scores.filter((score) => score.kind !== 'pattern')
   const steps = createSteps(kinds, computed, context, options)
   const warnings = new Set(settings.note === null ? [] : [settings.note])
+  if (lacking.length > 0)
+    warnings.add(
+      `Left out, as they read more than patterns, which ${model.name} does not name: ${lacking.map(({ name }) => name).join(', ')}.`,
+    )
   const table = new Map<string, Score[][]>()
   let items: readonly RunItem[] = []
   const seed = options.sequences ? null : settings.seed
@@ -144,6 +155,17 @@ export function isScanOf(scan: ScanResult, model: Model, options: ScanOptions): 
 }
 
 // --- Internal helpers ---
+
+/**
+ * Scores that a file made by others cannot have: it names no weights and no values, and does not say by what its scores
+ * are scaled.
+ */
+function beyondPatterns({ spec }: Model, scores: readonly AnyScore[]): AnyScore[] {
+  if (spec.family !== 'onnx') return []
+  return scores.filter((score) =>
+    score.kind === 'pattern' ? score.needs.length > 0 : score.kind !== 'model',
+  )
+}
 
 function settingsOf(model: Model, options: ScanOptions) {
   const { batch = 32, seed = 1, bos = model.tokenizer?.addsBos ?? false } = options

@@ -104,7 +104,10 @@ export function namesOf(
         }
         return matchHooks([glob], names) // throws, naming the nearest
       })
-      return new Map(matches.map((name) => [name, tensorOf(name)]))
+      // Block by block, whatever the order of the globs: scores of a layer come right before its pattern.
+      const place = new Map([...names, ...found.observable].map((name, i) => [name, i]))
+      const sorted = [...new Set(matches)].sort((a, b) => (place.get(a) ?? 0) - (place.get(b) ?? 0))
+      return new Map(sorted.map((name) => [name, tensorOf(name)]))
     },
   }
 }

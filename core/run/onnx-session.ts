@@ -73,7 +73,7 @@ export function createOnnxSessions(file: OnnxFile, device: Device, threads: numb
       } catch (error) {
         throw new HeadscopeError(
           'unsupported',
-          `ONNX Runtime could not run this graph on these tokens: ${sentence(error).split('\n')[0]}`,
+          `ONNX Runtime could not run this graph on these tokens; use fewer, where its positions end (${sentence(error).split('\n')[0]!.replace(/\.$/, '')}).`,
           { cause: error },
         )
       }

@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   type AblateOptions,
   ablate,
+  DEFAULT_SCORES,
   type Edit,
   type Model,
   type OnnxModel,
@@ -110,7 +111,9 @@ describe.each([
     const model = await openModel(path)
     const original = await openModel(join(FIXTURES, 'transformers', checkpoint))
     const sequences = [3, 11, 29].map((first) => [1, 2, 3, 4, 5, 1, 2, 3, 4, 5].map((i) => first + 7 * i))
-    const [ours, theirs] = [await scanHeads(model, { sequences }), await scanHeads(original, { sequences })]
+    const scores = [...DEFAULT_SCORES, 'prefix_matching', 'entropy', 'saturation']
+    const options = { sequences, scores }
+    const [ours, theirs] = [await scanHeads(model, options), await scanHeads(original, options)]
     expect(ours.heads.length).toBe(theirs.heads.length)
     ours.heads.forEach(({ scores }, i) => {
       for (const [name, score] of Object.entries(scores))
@@ -351,7 +354,7 @@ describe('what cannot be done is said in a sentence', () => {
     const model = (await openModel(join(FOLDER, 'gpt2.onnx'))) as OnnxModel
     expect(model.observable).toContain('tanh')
     const run = await model.run(IDS, { capture: ['tanh', 'blocks.0.attn.hook_pattern'] })
-    expect(run.captured).toEqual(['tanh', 'blocks.0.attn.hook_pattern'])
+    expect(run.captured).toEqual(['blocks.0.attn.hook_pattern', 'tanh'])
     expect(run.get('tanh').shape[1]).toBe(IDS.length)
     await expect(model.run(IDS, { capture: ['no_such'] })).rejects.toThrow('matches no hook')
     await model.close()
@@ -362,6 +365,21 @@ describe('what cannot be done is said in a sentence', () => {
     expect(() => model.engine()).toThrow('open the checkpoint')
     await expect(model.run([[1], [96]])).rejects.toThrow('holds the id 96')
     await expect(model.run(new Array(64).fill(1))).rejects.toThrow('could not run this graph')
+    // What the file divides its scores by is not known, so their variance over q · k is not either.
+    await expect(scanHeads(model, { length: 8, scores: ['score_variance'] })).rejects.toThrow(
+      'more than patterns',
+    )
+    await expect(scanHeads(model, { length: 8, scores: ['copying'] })).rejects.toThrow(
+      'The score copying reads more than patterns, which gpt2.onnx does not name',
+    )
+    const rotary = await openModel(join(FOLDER, 'llama-past.onnx'))
+    const { settings, warnings } = await scanHeads(rotary, { length: 8, batch: 2, scores: ['all'] })
+    await rotary.close()
+    expect(settings.scores).toContain('saturation')
+    expect(settings.scores).not.toContain('copying')
+    expect(warnings).toContainEqual(
+      expect.stringMatching(/^Left out, .*llama-past\.onnx does not name: .*score_variance, copying/),
+    )
     await model.close()
   })
 
