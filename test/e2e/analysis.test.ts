@@ -143,8 +143,15 @@ describe.sequential('numbers of the analysis views', () => {
     const remove = runs.getByRole('button', { name: /^Delete run/ })
     await remove.first().waitFor()
     const before = await runs.locator('tbody tr').count()
-    const [action, table] = await Promise.all([remove.first().boundingBox(), runs.boundingBox()])
-    expect(action!.x + action!.width).toBeLessThanOrEqual(table!.x + table!.width + 1)
+    for (const [name, button] of [
+      ['Runs', /^Delete run/],
+      ['Sweeps', /^Delete sweep/],
+    ] as const) {
+      const list = page.getByRole('region', { name })
+      const action = await list.getByRole('button', { name: button }).first().boundingBox()
+      const table = await list.boundingBox()
+      expect(action!.x + action!.width, name).toBeLessThanOrEqual(table!.x + table!.width + 1)
+    }
     await remove.first().click()
     await runs.getByRole('button', { name: /^Really delete run/ }).waitFor()
     await page.keyboard.press('Tab') // somewhere else: it was not meant

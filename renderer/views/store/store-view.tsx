@@ -252,8 +252,8 @@ function Sweeps({
             {rows.map((row) => (
               <tr key={row.id}>
                 <td className="number">{row.id}</td>
-                <td>
-                  <button type="button" className="link" onClick={() => onOpen(row.open)}>
+                <td className="clip is-wide">
+                  <button type="button" className="link" title={row.title} onClick={() => onOpen(row.open)}>
                     {row.title}
                   </button>
                 </td>
