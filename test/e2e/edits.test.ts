@@ -95,7 +95,7 @@ describe.sequential('edits that are saved', () => {
       .getByRole('region', { name: 'Sweeps' })
       .locator('tr', { hasText: 'without its best head' })
     await row.getByRole('button', { name: /^Delete/ }).click()
-    await row.getByRole('button', { name: /^Delete/ }).click()
+    await row.getByRole('button', { name: /^Really delete/ }).click()
     await kept().waitFor({ state: 'detached' })
     expect(app.problems).toEqual([])
   })
