@@ -123,7 +123,7 @@ test('a cache that cannot be made is an error that names it', async () => {
   writeFileSync(join(folder, 'file'), '')
   const weights = bound('model.safetensors', [half])
   await expect(weightFiles(weights, { cacheDir: join(folder, 'file'), hash: 'abc' })).rejects.toThrow(
-    'cannot be made',
+    /cannot be made.*; the cache keeps these weights as float32: set HEADSCOPE_CACHE to a folder/,
   )
 })
 

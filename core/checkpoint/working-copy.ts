@@ -31,7 +31,7 @@ export async function weightFiles(bound: BoundTensors, options: WeightFilesOptio
   const inPlace = whereTheyLie(bound)
   if (inPlace) return inPlace
   const hash = typeof options.hash === 'string' ? options.hash : await options.hash()
-  const folder = cachePart(options.cacheDir ?? defaultCacheDir(), 'weights')
+  const folder = inCache(() => cachePart(options.cacheDir ?? defaultCacheDir(), 'weights'))
   const name = copyName(hash)
   const file = join(folder, name)
   const { entries, head, offsets, size } = layoutOf(bound)
@@ -40,7 +40,7 @@ export async function weightFiles(bound: BoundTensors, options: WeightFilesOptio
       await writeCopy(file, head, entries, options)
     } catch (error) {
       // Another process may have been first, and its copy is as good (some systems do not replace an open file).
-      if (!isWhole(file, head, size)) throw error
+      if (!isWhole(file, head, size)) throw elsewhere(error)
     }
   }
   const tensors = new Map<string, WeightSlice>()
@@ -94,6 +94,26 @@ export function checkWeightFiles({ folder, tensors }: WeightFiles): void {
       )
     }
   }
+}
+
+function inCache<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw elsewhere(error)
+  }
+}
+
+/** A place that cannot be written to, with the way to name another one. */
+function elsewhere(error: unknown): unknown {
+  if (!(error instanceof HeadscopeError) || error.code === 'cancelled') return error
+  const what = error.message.replace(/; (choose|free) [^;]*$/, '').replace(/\.$/, '')
+  const full = error.code === 'no-space' ? 'free some space, or ' : ''
+  return new HeadscopeError(
+    error.code,
+    `${what}; the cache keeps these weights as float32: ${full}set HEADSCOPE_CACHE to a folder that you may write to.`,
+    { cause: error },
+  )
 }
 
 function copyName(hash: string): string {
