@@ -41,6 +41,17 @@ describe('templates', () => {
     for (const triple of triples) expect(triple).toMatchObject({ target: 1, distractor: 5, query: 9 })
   })
 
+  test('a token that the tokenizer puts behind a text is no part of a word', () => {
+    const bert = { ...model, encode: (text: string) => [-1, ...model.encode(text), -2] }
+    const [triple] = relationTriples(bert, {
+      name: 'test',
+      template: 'the {target} {query} and the {distractor} one',
+      slots: { target: ['blue'], distractor: ['green'], query: ['frog'] },
+    })
+    expect(triple).toMatchObject({ target: 2, query: 3, distractor: 6 })
+    expect(triple!.ids.at(-1)).toBe(-2)
+  })
+
   test('the shipped example has the right adjective nearer in one sentence and farther in the other', () => {
     const triples = relationTriples(model, RELATION_EXAMPLE)
     const nearer = triples.filter(({ target, distractor }) => target > distractor)

@@ -233,9 +233,11 @@ function tripleOf(
     if (name) ends.set(name, text.length)
   }
   const ids = model.encode(text)
+  const closing = closingTokens(model.encode(''), ids)
   const at = (name: string) => {
     const end = ends.get(name)!
-    const upTo = model.encode(text.slice(0, end))
+    const whole = model.encode(text.slice(0, end))
+    const upTo = whole.slice(0, whole.length - closing)
     const place = upTo.length - 1
     if (upTo.every((id, i) => ids[i] === id)) return place
     throw new HeadscopeError(
@@ -244,4 +246,13 @@ function tripleOf(
     )
   }
   return { ids, query: at('query'), target: at('target'), distractor: at('distractor') }
+}
+
+/** How many tokens the tokenizer puts behind a text (BERT's [SEP], T5's end), from what it makes of no text. */
+function closingTokens(around: readonly number[], ids: readonly number[]): number {
+  const before = around.findIndex((id, i) => ids[i] !== id)
+  const most = before < 0 ? 0 : around.length - before
+  let closing = 0
+  while (closing < most && ids.at(-1 - closing) === around.at(-1 - closing)) closing++
+  return closing
 }
