@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { bytes, printable, table, width } from './table.ts'
+import { bytes, counted, printable, table, width } from './table.ts'
 
 it('aligns columns by what a terminal shows', () => {
   const lines = table(
@@ -25,4 +25,12 @@ it('names sizes', () => {
 
 it('lets no text steer the terminal', () => {
   expect(printable('a\x1b[2Jb\u202ec\nd')).toBe('a<1B>[2Jb<202E>c\nd')
+})
+
+it('counts one and several', () => {
+  expect([counted(1, 'run'), counted(0, 'run'), counted(2, 'query', 'queries')]).toEqual([
+    '1 run',
+    '0 runs',
+    '2 queries',
+  ])
 })

@@ -60,6 +60,11 @@ export function grouped(number: number): string {
   return number.toLocaleString('en-US')
 }
 
+/** 1 run, 2 runs. */
+export function counted(count: number, one: string, several = `${one}s`): string {
+  return `${count} ${count === 1 ? one : several}`
+}
+
 /** A size in bytes for a person. */
 export function bytes(count: number): string {
   for (const [unit, size] of [

@@ -22,7 +22,7 @@ import {
 import { checkOut, refuseOwnFile } from '../out-file.ts'
 import type { Output } from '../output.ts'
 import type { Prompt } from '../prompts.ts'
-import { printable, table } from '../table.ts'
+import { counted, printable, table } from '../table.ts'
 
 export const run = command({
   name: 'run',
@@ -314,8 +314,8 @@ async function compute(
 
 function written(captures: number, gradients: number): string {
   const parts = [
-    ...(captures > 0 ? [`${captures} captures`] : []),
-    ...(gradients > 0 ? [`${gradients} gradients`] : []),
+    ...(captures > 0 ? [counted(captures, 'capture')] : []),
+    ...(gradients > 0 ? [counted(gradients, 'gradient')] : []),
   ]
   return parts.join(' and ')
 }

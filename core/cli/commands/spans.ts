@@ -8,7 +8,7 @@ import { command, UsageError } from '../command.ts'
 import { DECODER_OPTIONS, ENGINE_OPTIONS, MODEL_OPTIONS, PROMPT_OPTIONS, STORE_OPTIONS } from '../options.ts'
 import type { Output } from '../output.ts'
 import { encodePrompts, givenPrompts, viewsOf, withDecoders, wordOf } from '../prompts.ts'
-import { table } from '../table.ts'
+import { counted, table } from '../table.ts'
 
 export const spans = command({
   name: 'spans',
@@ -161,7 +161,11 @@ function headAt(text: string): { layer: number; head: number } {
 function report(out: Output, found: Spans, word: (window: number, pos: number) => string): void {
   const { style } = out
   const { windows, places, queries, heads, definitions } = found
-  out.line(style.dim(`${places} places, ${queries} queries, in ${windows.length} windows of text`))
+  out.line(
+    style.dim(
+      `${counted(places, 'place')}, ${counted(queries, 'query', 'queries')}, in ${counted(windows.length, 'window')} of text`,
+    ),
+  )
   out.line()
   const ranked = [...heads].sort((a, b) => (b.rate.value ?? -1) - (a.rate.value ?? -1))
   const rows = ranked.map((head) => [

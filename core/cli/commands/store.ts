@@ -1,6 +1,6 @@
 /** `headscope store ACTION`: what the workspace holds and costs, and less of it. Costs a few queries; compact seconds per GB. */
 import { command, UsageError } from '../command.ts'
-import { bytes, printable, table } from '../table.ts'
+import { bytes, counted, printable, table } from '../table.ts'
 
 const ACTIONS = ['list', 'delete', 'keep-scores', 'compact', 'path'] as const
 
@@ -103,9 +103,14 @@ export const store = command({
         { text: printable((text ?? '').replace(/\s+/g, ' ').slice(0, 40)) },
       ])
       if (rows.length > 0) for (const line of table(columns, rows, style.bold)) out.line(line)
-      const more = `${use.scans} scans, ${use.experiments} sweeps, ${use.analyses} analyses`
+      const more = [
+        counted(use.runs, 'run'),
+        counted(use.scans, 'scan'),
+        counted(use.experiments, 'sweep'),
+        counted(use.analyses, 'analysis', 'analyses'),
+      ].join(', ')
       const free = use.free > 0 ? `, of which compact gives back ${bytes(use.free)}` : ''
-      out.line(style.dim(`${use.runs} runs, ${more}: ${bytes(use.bytes)}${free}`))
+      out.line(style.dim(`${more}: ${bytes(use.bytes)}${free}`))
       out.line(style.dim(path))
     }
   },
