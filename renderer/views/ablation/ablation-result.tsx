@@ -1,6 +1,6 @@
 /** The grids of an ablation sweep: total effect, and the direct effect beside it, so that self-repair is seen. */
 import { useMutation } from '@tanstack/react-query'
-import { useMemo, useState } from 'react'
+import { useMemo } from 'react'
 import type { AblateRequest, OpenedModel, PromptInput, RunDetail } from '../../../core/api/contract.ts'
 import type { AblationCell } from '../../../core/intervene/types.ts'
 import type { Edit } from '../../../core/run/types.ts'
@@ -24,6 +24,7 @@ import { OtherCheckpoint, OtherPrompt } from '../sweeps/elsewhere.tsx'
 import { idsOfSweep, isOfRun } from '../sweeps/of-selection.ts'
 import { StrongestCells } from '../sweeps/strongest-cells.tsx'
 import { SweepFrame } from '../sweeps/sweep-frame.tsx'
+import { useOverCell } from '../sweeps/use-over-cell.ts'
 import { type ShownSweep, useSweep } from '../sweeps/use-sweep.ts'
 
 const total = (cell: AblationCell) => cell.delta
@@ -55,7 +56,7 @@ function Result({ model, run, sweep }: ResultProps) {
   const { request, cells, planned } = sweep
   const base = sweep.result?.base ?? null
   const [picked, setPicked] = useTool<string>('place', '')
-  const [at, setAt] = useState<Place | null>(null)
+  const [at, overCell] = useOverCell()
   const theme = useTheme()
   const over = useHover()
   const head = useSelection((s) => s.head)
@@ -214,7 +215,7 @@ function Result({ model, run, sweep }: ResultProps) {
               theme={theme}
               format={signedWeight}
               onHover={(layer, column) => {
-                setAt(layer === null || column === null ? null : { layer, column })
+                overCell(layer, column)
                 setHover(request.over === 'positions' ? column : null, null)
               }}
               onPick={pick}

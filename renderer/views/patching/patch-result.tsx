@@ -1,5 +1,5 @@
 /** The heatmap of a patching sweep, live or stored, with its strongest cells and one cell as a run of its own. */
-import { useCallback, useMemo, useState } from 'react'
+import { useCallback, useMemo } from 'react'
 import type { OpenedModel, PromptInput, RunDetail } from '../../../core/api/contract.ts'
 import type { TokenView } from '../../../core/checkpoint/types.ts'
 import type { PatchCell } from '../../../core/intervene/types.ts'
@@ -23,6 +23,7 @@ import { OtherCheckpoint, OtherPrompt } from '../sweeps/elsewhere.tsx'
 import { StrongestCells } from '../sweeps/strongest-cells.tsx'
 import { SweepFrame } from '../sweeps/sweep-frame.tsx'
 import { TwoPredictions } from '../sweeps/two-predictions.tsx'
+import { useOverCell } from '../sweeps/use-over-cell.ts'
 import { type ShownSweep, useSweep } from '../sweeps/use-sweep.ts'
 import { patchEdit } from './patch-edit.ts'
 import { sourceFacts, useSourceIds } from './source-of.ts'
@@ -56,7 +57,7 @@ function Result({ model, run, corrupt, likely, sweep }: Props & { sweep: ShownSw
   const { request, cells, prompts, planned, result: ends } = sweep
   const [measure, setMeasure] = useTool<'normalised' | 'raw'>('measure', 'normalised')
   const [place, setPlace] = useTool<string>('cell', '')
-  const [at, setAt] = useState<Place | null>(null)
+  const [at, overCell] = useOverCell()
   const theme = useTheme()
   const over = useHover()
   const { spec } = model
@@ -259,7 +260,7 @@ function Result({ model, run, corrupt, likely, sweep }: Props & { sweep: ShownSw
           theme={theme}
           format={signedWeight}
           onHover={(layer, column) => {
-            setAt(layer === null || column === null ? null : { layer, column })
+            overCell(layer, column)
             setHover(by === 'layer,pos' ? column : null, null)
           }}
           onPick={pick}

@@ -1,5 +1,5 @@
 /** The heads of a relation probe: a grid, and a list by corrected p and size. */
-import { useCallback, useMemo, useState } from 'react'
+import { useCallback, useMemo } from 'react'
 import type { Score } from '../../../core/analysis/types.ts'
 import type { OpenedModel, RelationReply, RelationRequest } from '../../../core/api/contract.ts'
 import { effectBody } from '../../charts/effect-figure.ts'
@@ -15,7 +15,8 @@ import { scoreText } from '../../ui/score-text.ts'
 import { Segmented } from '../../ui/segmented.tsx'
 import { SignedLegend } from '../pattern/legend.tsx'
 import { CellReadOut } from '../sweeps/cell-read-out.tsx'
-import { cellGrid, type Place } from '../sweeps/cells.ts'
+import { cellGrid } from '../sweeps/cells.ts'
+import { useOverCell } from '../sweeps/use-over-cell.ts'
 
 type Head = RelationReply['heads'][number]
 type Shows = 'difference' | 'won'
@@ -32,7 +33,7 @@ export function RelationResult({ model, request, report }: Props) {
   const theme = useTheme()
   const selected = useSelection((s) => s.head)
   const [shows, setShows] = useTool<Shows>('relation-shows', 'difference')
-  const [at, setAt] = useState<Place | null>(null)
+  const [at, over] = useOverCell()
   // Won shares lie about 0.5: what is above or below it is the sign.
   const read = useCallback(
     (head: Head) =>
@@ -118,7 +119,7 @@ export function RelationResult({ model, request, report }: Props) {
             hovered={null}
             theme={theme}
             format={signedWeight}
-            onHover={(layer, column) => setAt(layer === null || column === null ? null : { layer, column })}
+            onHover={over}
             onPick={(layer, head) => select({ head: { layer, head } })}
           >
             <SignedLegend theme={theme} most={most} />

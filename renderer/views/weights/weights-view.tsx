@@ -3,7 +3,7 @@
  * pairs of its circuits. In: the checkpoint's weights, read once as a job. Out: a grid around the selected head.
  */
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { useCallback, useMemo, useState } from 'react'
+import { useCallback, useMemo } from 'react'
 import type { OpenedModel, WeightsReply } from '../../../core/api/contract.ts'
 import { analyseWeights, useJobOn } from '../../api/jobs.ts'
 import { useModel } from '../../api/queries.ts'
@@ -21,6 +21,7 @@ import { Segmented } from '../../ui/segmented.tsx'
 import { SignedLegend } from '../pattern/legend.tsx'
 import { CellReadOut } from '../sweeps/cell-read-out.tsx'
 import type { Place } from '../sweeps/cells.ts'
+import { useOverCell } from '../sweeps/use-over-cell.ts'
 import { composedWith } from './composed.ts'
 import { networkEdges } from './network.ts'
 import { networkBody } from './network-figure.ts'
@@ -76,7 +77,7 @@ function Weights({ model }: { model: OpenedModel }) {
 
 function Network({ model, data }: { model: OpenedModel; data: WeightsReply }) {
   const theme = useTheme()
-  const [at, setAt] = useState<Place | null>(null)
+  const [at, over] = useOverCell()
   const [shows, setShows] = useTool<'composition' | 'network' | 'copying'>('weights', 'composition')
   const [kind, setKind] = useTool<Kind>('through', 'k')
   const head = useSelection((s) => s.head) ?? { layer: model.spec.n_layers - 1, head: 0 }
@@ -228,9 +229,7 @@ function Network({ model, data }: { model: OpenedModel; data: WeightsReply }) {
                 hovered={null}
                 theme={theme}
                 format={signedWeight}
-                onHover={(layer, column) =>
-                  setAt(layer === null || column === null ? null : { layer, column })
-                }
+                onHover={over}
                 onPick={(layer, column) => select({ head: { layer, head: column } })}
               >
                 <SignedLegend theme={theme} most={copies ? 1 : with_.most} />
