@@ -3,6 +3,7 @@
  * Out: the id of the one row that holds exactly that. Cost: about 2 µs per new token, nothing for a known prompt.
  */
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import type Database from 'better-sqlite3'
 import type { TokenView } from '../checkpoint/types.ts'
 import { aligned, bytesOf } from './codec.ts'
@@ -83,9 +84,19 @@ export function idsOf(blob: Uint8Array): number[] {
   return Array.from(new Int32Array(data.buffer, data.byteOffset, data.byteLength / 4))
 }
 
-/** The row of a checkpoint, keyed by its content hash; what is new about it (path, spec) replaces what was known. */
+/**
+ * The row of a checkpoint, keyed by its content hash; what is new about it (spec, tokenizer) replaces what was known. It
+ * keeps its path and name while that path exists and held no other weights: a copy that is opened renames nothing.
+ */
 export function keepCheckpoint(db: Database.Database, input: CheckpointInput): number {
   const json = (value: unknown) => (value === undefined ? null : JSON.stringify(value))
+  const known = db
+    .prepare<[string], { path: string; name: string }>(
+      `SELECT path, name FROM checkpoint c WHERE content_hash = ?
+       AND NOT EXISTS (SELECT 1 FROM checkpoint other WHERE other.path = c.path AND other.id <> c.id)`,
+    )
+    .get(input.contentHash)
+  const { path, name } = known && existsSync(known.path) ? known : input
   return db
     .prepare(
       `INSERT INTO checkpoint (content_hash, path, name, family, config, spec, tokenizer_hash, created)
@@ -98,8 +109,8 @@ export function keepCheckpoint(db: Database.Database, input: CheckpointInput): n
     .pluck()
     .get(
       input.contentHash,
-      input.path,
-      input.name,
+      path,
+      name,
       input.family,
       json(input.config),
       json(input.spec),

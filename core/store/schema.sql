@@ -4,7 +4,7 @@
 CREATE TABLE checkpoint (
   id INTEGER PRIMARY KEY,
   content_hash TEXT NOT NULL UNIQUE, -- of the tensors: the same weights are one row wherever they lie
-  path TEXT NOT NULL,                -- where it was seen last
+  path TEXT NOT NULL,                -- where it was seen first, or last where that is no more
   name TEXT NOT NULL,
   family TEXT NOT NULL,
   config TEXT,

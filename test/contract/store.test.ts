@@ -1,5 +1,5 @@
 /** The store as its users see it. Numbers (S…) are the rules of core/store/SPEC.md. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -485,6 +485,23 @@ describe('scans', () => {
     const { created: _, ...back } = store.latestScan('abc')!
     expect(back).toEqual({ ...scan, id, contentHash: 'abc' })
     expect(Object.keys(back.heads[1]!.scores)).toEqual(['induction', 'first_token_sink'])
+  })
+})
+
+describe('a checkpoint', () => {
+  it('keeps the path and the name under which it was seen first, while that path exists (S16)', () => {
+    const at = (contentHash: string, name: string) => {
+      store.saveCheckpoint({ contentHash, path: join(folder, name), name, family: 'gpt2' })
+      return store.checkpoints().find((row) => row.contentHash === contentHash)!.name
+    }
+    for (const name of ['first', 'copy']) mkdirSync(join(folder, name))
+    expect(at('abc', 'first')).toBe('first')
+    expect(at('abc', 'copy')).toBe('first')
+    rmSync(join(folder, 'first'), { recursive: true })
+    expect(at('abc', 'copy')).toBe('copy')
+    mkdirSync(join(folder, 'first'))
+    expect(at('def', 'copy')).toBe('copy') // other weights, written over the first ones
+    expect(at('abc', 'first')).toBe('first')
   })
 })
 
