@@ -8,6 +8,7 @@ import { decoderPrompt } from '../run/decoder-prompt.ts'
 import type { Model } from '../run/model.ts'
 import { type FilePrompt, readPromptFile } from '../run/prompt-file.ts'
 import { UsageError } from './command.ts'
+import { counted } from './table.ts'
 
 export interface Prompt {
   readonly ids: readonly number[]
@@ -66,7 +67,7 @@ export function withDecoders(model: Model, prompts: readonly Prompt[], values: D
   ]
   if (given.length > 0 && given.length !== prompts.length)
     throw new UsageError(
-      `there are ${prompts.length} prompts, but ${given.length} decoder texts: give one for each prompt`,
+      `${given.length === 1 ? 'there is' : 'there are'} ${counted(given.length, 'decoder text')} beside ${counted(prompts.length, 'prompt')}: give one for each prompt`,
     )
   if (!model.spec.encoderDecoder) {
     if (given.length > 0) decoderPrompt(model, '') // says that this model has no decoder beside an encoder

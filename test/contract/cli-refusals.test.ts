@@ -68,6 +68,12 @@ describe('an option that nothing would read', () => {
     )
   })
 
+  it('is refused by spans', async () => {
+    const spans = ['spans', M, '--ids', '5,9,5,9']
+    await refused(2, /^--threshold is of --hit weight/, ...spans, '--threshold', '0.5')
+    await refused(2, /^--threshold is 2, but a weight lies/, ...spans, '--hit', 'weight', '--threshold', '2')
+  })
+
   it('is refused in a metric', async () => {
     const ablate = ['ablate', M, '--ids', '5,9,5']
     await refused(

@@ -52,6 +52,11 @@ export const spans = command({
     const given = givenPrompts(values, 'spans')
     for (const name of ['fewest', 'listed', 'batch'] as const)
       if (values[name] !== undefined && values[name] < 1) throw new UsageError(`--${name} must be 1 or more`)
+    const { threshold: least } = values
+    if (least !== undefined && values.hit !== 'weight')
+      throw new UsageError('--threshold is of --hit weight: give both, or leave it out')
+    if (least !== undefined && !(least > 0 && least <= 1))
+      throw new UsageError(`--threshold is ${least}, but a weight lies above 0 and at most at 1`)
     const chosenHeads = values.head.map(headAt)
     const [{ chooseModel }, { openChosen }, { modelFacts, headline }, { openWrites }, kept, { asOneText }] =
       await Promise.all([
