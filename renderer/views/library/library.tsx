@@ -66,7 +66,11 @@ export function Library() {
               type="button"
               className={isShown(prompt, run.data) ? 'library-row is-selected' : 'library-row'}
               disabled={!model.data}
-              title={[wordsOf(prompt), prompt.decoder && `decoder: ${wordsOf(prompt.decoder)}`]
+              title={[
+                `${prompt.ids.length} tokens`,
+                wordsOf(prompt),
+                prompt.decoder && `decoder: ${wordsOf(prompt.decoder)}`,
+              ]
                 .filter(Boolean)
                 .join('\n')}
               onClick={() => model.data && again.mutate({ model: model.data, prompt })}
@@ -75,6 +79,11 @@ export function Library() {
                 {prompt.text ?? idsOf(prompt.ids, 12)}
                 {prompt.decoder && <span className="muted"> → {wordsOf(prompt.decoder, 12)}</span>}
               </span>
+              {prompt.text !== null && prompt.ids.length > 0 && (
+                <i className="count" aria-hidden="true">
+                  {prompt.ids.length}
+                </i>
+              )}
             </button>
           </li>
         ))}

@@ -28,12 +28,14 @@ export function Legend({ theme, log = false, most, unit, form = 'matrix' }: Prop
           <i className="legend-blank" style={{ background: leftOutColor(theme) }} /> left out
         </>
       )}
-      <b>{log ? `≤ ${preciseWeight(most / 10_000)}` : '0'}</b>
-      <i style={{ background: rampGradient(theme) }} />
-      <b>
-        {most === 1 ? '1' : preciseWeight(most)}
-        {log ? ' (log)' : ''}
-      </b>
+      <span className="legend-scale">
+        <b>{log ? `≤ ${preciseWeight(most / 10_000)}` : '0'}</b>
+        <i style={{ background: rampGradient(theme) }} />
+        <b>
+          {most === 1 ? '1' : preciseWeight(most)}
+          {log ? ' (log)' : ''}
+        </b>
+      </span>
       {most !== 1 && <span>{unit.label}</span>}
     </span>
   )

@@ -70,6 +70,7 @@ export function LinkLists(props: Props) {
           onOver={(k) => setHover(query, k)}
           signed={reading.signed}
           most={reading.most}
+          compared={before !== null || reading.signed}
         />
       </section>
       <section aria-label="Who looks at the key">
@@ -89,6 +90,7 @@ export function LinkLists(props: Props) {
               onOver={(q) => setHover(q, key)}
               signed={reading.signed}
               most={reading.most}
+              compared={before !== null || reading.signed}
             />
           </>
         )}
@@ -111,15 +113,20 @@ interface ListProps {
   readonly signed: boolean
   /** The value of a full bar. */
   readonly most: number
+  /** Whether two readings are compared. */
+  readonly compared: boolean
   onPick(i: number): void
   onOver(i: number): void
 }
 
-function List({ items: shown, tokens, tokensBefore, signed, most, onPick, onOver }: ListProps) {
+function List(props: ListProps) {
+  const { items: shown, tokens, tokensBefore, signed, most, compared, onPick, onOver } = props
   const held = (at: number) => {
     const text = tokensBefore?.[at]?.text
     return text === undefined || text === tokens[at]?.text ? null : text
   }
+  if (shown.length === 0)
+    return <p className="muted small-text">no cell of it is shown{compared ? ' on both sides' : ''}</p>
   return (
     <ol className="links">
       {shown.map(({ at, weight, before }) => (

@@ -59,7 +59,6 @@ export function PairBody(props: Props) {
       : []),
   ]
   const gutters = figures.reduce((sum, { shown, named }) => sum + gutterOf(shown.tokens, named) + GAP, 0)
-  const unitName = unit.label === 'weight' ? '' : unit.label
   const scale = { theme: display.theme, log: display.log, unit }
   return (
     <div
@@ -87,7 +86,7 @@ export function PairBody(props: Props) {
                 view={own}
                 onView={change}
                 brief={!named}
-                unit={unitName}
+                unit="" // the legend says it: there is no room for it below each picture
                 definition={`${unit.definition}\n${comesFrom(side)}`}
                 scroll={scroll}
               />
