@@ -23,6 +23,7 @@ import { formatToken, metricPosition } from './metric.ts'
 import { promptAgain, readingOf } from './prompt-again.ts'
 import { rankHeads } from './rank.ts'
 import { getSelection, select } from './store.ts'
+import { whyUnscored } from './why-unscored.ts'
 
 /** Above this many parameters a scan takes longer than a person wants to wait unasked. */
 const SCAN_UNASKED = 60_000_000
@@ -42,9 +43,7 @@ export async function openCheckpoint(path: string, prompt?: PromptInput): Promis
     edits: fittingEdits(getSelection().edits, model),
   })
   void queryClient.invalidateQueries({ queryKey: ['library'] })
-  const scoring = scoreHeads(model)
-  if (prompt) await runOn(model, prompt)
-  const heads = await scoring
+  const [heads] = await Promise.all([scoreHeads(model), prompt && runOn(model, prompt)])
   if (getSelection().model === model.path && getSelection().head === null && heads) {
     select({ head: strongest(heads, getSelection().score) }, { replace: true })
   }
@@ -84,10 +83,12 @@ export async function openState(
 ): Promise<{ model: OpenedModel; run: number; heads: readonly HeadScores[] | null }> {
   const model = await api.openModel(path)
   queryClient.setQueryData(['model', model.path], model)
-  const scoring = scoreHeads(model)
-  const run = await runFor(model, prompt)
-  await queryClient.prefetchQuery({ queryKey: ['run', run], queryFn: () => api.run(run) })
-  return { model, run, heads: await scoring }
+  const ran = runFor(model, prompt).then(async (run) => {
+    await queryClient.prefetchQuery({ queryKey: ['run', run], queryFn: () => api.run(run) })
+    return run
+  })
+  const [heads, run] = await Promise.all([scoreHeads(model), ran])
+  return { model, run, heads }
 }
 
 /** Runs a prompt on the selected checkpoint, or shows the stored run of exactly this prompt. */
@@ -216,6 +217,7 @@ export async function firstStart(): Promise<void> {
 // --- Internal helpers ---
 
 async function scoreHeads(model: OpenedModel): Promise<readonly HeadScores[] | null> {
+  if (whyUnscored(model.spec)) return null
   const stored = await queryClient.fetchQuery({
     queryKey: ['scan', model.path],
     queryFn: () => api.scan(model.path),

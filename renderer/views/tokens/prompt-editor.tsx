@@ -131,7 +131,9 @@ export function PromptEditor({ model, run, onClose }: Props) {
           </label>
         )}
         {tokenizer === null && (
-          <span className="muted">{model.tokenizerProblem ?? 'No tokenizer'}; give ids.</span>
+          <span className="muted">
+            {model.tokenizerProblem ?? 'This checkpoint has no tokenizer.'} Give ids.
+          </span>
         )}
         <span className="spacer" />
         {count > 0 && (
