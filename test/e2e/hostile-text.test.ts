@@ -171,6 +171,7 @@ describe.sequential('hostile text', () => {
 
   it('is shown as what it is: markup as letters, control characters by name, long words cut', async () => {
     await at({})
+    await page.locator('.tokens .token-text').first().waitFor()
     const shown = await page.locator('.tokens .token-text').allTextContents()
     expect(shown).toContain(MARKUP.replaceAll(' ', '·'))
     expect([...shown.join('')].filter((sign) => sign < ' ' || '\u202d\u202e'.includes(sign))).toEqual([])

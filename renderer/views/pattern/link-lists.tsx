@@ -134,6 +134,7 @@ function List(props: ListProps) {
           <button
             type="button"
             className="link-row"
+            title={`${at} ${tokens[at]?.text ?? ''}`}
             onClick={() => onPick(at)}
             onPointerEnter={() => onOver(at)}
             onPointerLeave={() => setHover(null, null)}

@@ -48,7 +48,9 @@ export function TextForm({ reading, tokens, theme, log, scroll }: Props) {
     },
     [reading, query, also, theme, log, scroll],
   )
-  useEffect(() => keepInView(words.current, query), [query])
+  useEffect(() => {
+    if (query !== null && tokens[query]) keepInView(words.current, query)
+  }, [query, tokens])
   return (
     <div className="text-form">
       <p className="muted small-text">

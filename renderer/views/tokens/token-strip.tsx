@@ -134,7 +134,9 @@ function Tokens({ run }: { run: RunDetail }) {
     [pattern, query, key, also, theme],
   )
   // A token that was locked elsewhere, or by the address, may be far down a long prompt.
-  useEffect(() => keepInView(strip.current?.firstElementChild, query), [query])
+  useEffect(() => {
+    if (query !== null && run.views[query]) keepInView(strip.current?.firstElementChild, query)
+  }, [query, run.views])
 
   return (
     <div className="tokens-host" ref={tint}>
