@@ -44,7 +44,7 @@ export const COMPARE = {
     'Heads of A and B assigned one to one so that the summed similarity of their patterns (1 − mean total variation on the first prompts) is largest (Hungarian method). By behaviour, not by index.',
 } as const
 
-/** Throws `bad-request` where nothing of the two can be compared. */
+/** Throws `bad-request` where nothing of the two can be compared, `bad-prompt` where a prompt is not two lists of ids. */
 export async function compare(
   a: Model,
   b: Model,
@@ -58,6 +58,12 @@ export async function compare(
         'bad-request',
         `${model.name} is bidirectional: it predicts no next token and has no induction; causal models are compared.`,
       )
+  const wrong = prompts.findIndex((prompt) => !Array.isArray(prompt?.a) || !Array.isArray(prompt.b))
+  if (wrong >= 0)
+    throw new HeadscopeError(
+      'bad-prompt',
+      `Prompt ${wrong} must be {a: […], b: […]}: its token ids as each of the two models reads it.`,
+    )
   const seed = options.seed ?? 1
   const warnings = new Set<string>()
   const [hashA, hashB] = [await a.contentHash(), await b.contentHash()]

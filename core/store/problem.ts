@@ -46,6 +46,8 @@ export function storeProblem(error: unknown, path: string): HeadscopeError {
       because,
     )
   if (code.startsWith('SQLITE_CORRUPT') || code.startsWith('SQLITE_NOTADB')) return damaged(path, because)
+  if (error instanceof TypeError && error.message === 'The database connection is not open')
+    return new HeadscopeError('bad-store', `${path}: this workspace was closed; open it again.`, because)
   if (code.startsWith('SQLITE_IOERR'))
     return new HeadscopeError(
       'bad-store',

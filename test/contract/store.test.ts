@@ -488,6 +488,12 @@ describe('scans', () => {
   })
 })
 
+it('a store that was closed says so', () => {
+  store.close()
+  expect(() => store.listRuns()).toThrow('this workspace was closed; open it again')
+  expect(() => keep(madePattern([3], 1, 1), [3])).toThrow('this workspace was closed; open it again')
+})
+
 describe('a checkpoint', () => {
   it('keeps the path and the name under which it was seen first, while that path exists (S16)', () => {
     const at = (contentHash: string, name: string) => {

@@ -37,6 +37,11 @@ afterAll(async () => {
   rmSync(cacheDir, { recursive: true, force: true })
 })
 
+test('a prompt that is one list, not one for each model, is refused in a sentence', async () => {
+  const model = await open(join(ROOT, 'models/induction-2l'))
+  await expect(compare(model, model, [[1, 2, 3]] as never)).rejects.toThrow(/^Prompt 0 must be {a: \[…\]/)
+})
+
 describe('random models', () => {
   const prompts = (reference.prompts as number[][]).map((ids) => ({ a: ids, b: ids }))
 
