@@ -44,7 +44,7 @@ async function main(): Promise<number> {
   const problem = values.browser ? null : await desktop(values['retry-electron'], positionals)
   if (problem === 'done') return 0
   if (problem !== null) console.log(`${problem}: serving to the browser instead.`)
-  await browser(values.port === undefined ? 0 : Number(values.port))
+  await browser(values.port === undefined ? 'usual' : Number(values.port))
   return 0
 }
 
@@ -91,7 +91,7 @@ function reason(words: string): string | undefined {
     .slice(0, 160)
 }
 
-async function browser(port: number): Promise<void> {
+async function browser(port: number | 'usual'): Promise<void> {
   await build(['renderer'])
   const storePath = defaultStorePath()
   const serving = await serve({

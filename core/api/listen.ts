@@ -16,6 +16,20 @@ export interface Listening {
   close(): Promise<void>
 }
 
+/** The app's port in a browser: pins, theme and panes are kept by the browser for this address. */
+export const USUAL_PORT = 8571
+
+/** Listens on the usual port, or on a free one where that is taken. */
+export async function listenAsUsual(
+  fetch: (request: Request) => Response | Promise<Response>,
+): Promise<Listening> {
+  try {
+    return await listen(fetch, USUAL_PORT)
+  } catch {
+    return listen(fetch)
+  }
+}
+
 /** Listens on 127.0.0.1. Throws in-use or bad-request, naming the port. */
 export async function listen(
   fetch: (request: Request) => Response | Promise<Response>,

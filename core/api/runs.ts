@@ -79,14 +79,16 @@ export function runsRoutes({ catalogue, workspace, compute }: ApiDeps) {
     })
 }
 
-/** The bytes as they lie in the store, with what they mean in the headers. A stored run never changes: cacheable. */
+/**
+ * The bytes as they lie in the store, with what they mean in the headers. No browser may keep them: another workspace on
+ * the same port has other runs of these numbers.
+ */
 function tensor({ bytes, shape, dtype, codec }: StoredTensor): Response {
   if (bytes.byteLength === 0) throw new HeadscopeError('bad-store', 'The workspace holds an empty tensor.')
   return new Response(bytes, {
     headers: {
       'content-type': 'application/octet-stream',
       'content-length': String(bytes.byteLength),
-      'cache-control': 'private, max-age=3600',
       'x-headscope-shape': JSON.stringify(shape),
       'x-headscope-dtype': dtype,
       'x-headscope-codec': codec,

@@ -14,7 +14,7 @@ import type { ComputeMethods } from './compute/methods.ts'
 import type { WorkerData } from './compute/worker-data.ts'
 import type { About } from './contract.ts'
 import { createJobQueue } from './job-queue.ts'
-import { HOST, listen } from './listen.ts'
+import { HOST, listen, listenAsUsual } from './listen.ts'
 import { parts } from './parts.ts'
 import type { WorkspaceReads } from './workspace.ts'
 
@@ -27,8 +27,8 @@ export interface ServeOptions {
   readonly rendererDir: string
   /** A folder whose checkpoints fill the library. */
   readonly library?: string | null
-  /** A free port when absent or 0. */
-  readonly port?: number
+  /** A free port when absent or 0; `usual`: the same one every time, where it is free. */
+  readonly port?: number | 'usual'
   /** A random one when absent. */
   readonly token?: string
   /** Where recents are kept; beside the workspace when absent. */
@@ -99,7 +99,8 @@ export async function serveWith(parts: ServeParts, options: ServeOptions): Promi
       rendererDir,
       token,
     })
-    const listening = await listen((request) => app.fetch(request), options.port)
+    const answer = (request: Request) => app.fetch(request)
+    const listening = await (options.port === 'usual' ? listenAsUsual(answer) : listen(answer, options.port))
     const { port } = listening
     const reads = workspace
     return {

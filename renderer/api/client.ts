@@ -252,7 +252,7 @@ export const api = {
     }
   },
 
-  /** Past the browser's cache, which costs a ms a megabyte on the way in: patterns.ts keeps the last ones. */
+  /** Past the browser's cache, which would cost a ms a megabyte on the way in: patterns.ts keeps the last ones. */
   async pattern(run: number, layer: number, head: number): Promise<Pattern> {
     const response = await request(`/api/runs/${run}/pattern${search({ layer, head })}`, {
       cache: 'no-store',

@@ -6,7 +6,14 @@ import type { PromptInput, RunDetail } from '../../core/api/contract.ts'
 import type { Edit } from '../../core/run/types.ts'
 import { editsOf, promptOf } from '../state/prompt-of.ts'
 import { createStore, getSelection } from '../state/store.ts'
-import { readViewed, type ViewedRun, withViewed, writeViewed } from '../state/viewed-runs.ts'
+import {
+  type RunName,
+  readViewed,
+  sameRun,
+  type ViewedRun,
+  withViewed,
+  writeViewed,
+} from '../state/viewed-runs.ts'
 import { api } from './client.ts'
 import { runPrompt } from './jobs.ts'
 import { queryClient } from './query-client.ts'
@@ -28,48 +35,52 @@ export async function editedRun(run: RunDetail, given: readonly Edit[]): Promise
     const found = await detail(id)
     const same = JSON.stringify(promptOf(found)) === JSON.stringify(promptOf(run))
     if (same && JSON.stringify(found.provenance.edits) === wanted) {
-      if (isOnlyViewed(id)) viewed(id)
+      if (isOnlyViewed(found)) viewed(found)
       return found
     }
   }
   const made = await runPrompt({ model: run.model, prompt: await samePrompt(run), edits })
-  viewed(made.run)
+  const found = await detail(made.run)
+  viewed(found)
   void queryClient.invalidateQueries({ queryKey: ['library'] })
-  return detail(made.run)
+  return found
 }
 
 const list = createStore<readonly ViewedRun[]>(readViewed(globalThis.localStorage))
 const WINDOW = windowName()
 
 /** Whether a run is there only because its pattern was looked at: the library does not list it. */
-export function isOnlyViewed(run: number): boolean {
-  return list.get().some(({ id }) => id === run)
+export function isOnlyViewed(run: RunName): boolean {
+  return list.get().some((one) => sameRun(one, run))
 }
 
 /** A person opened the run itself: it stays. */
-export function keepViewed(run: number): void {
-  if (isOnlyViewed(run)) keep(list.get().filter(({ id }) => id !== run))
+export function keepViewed(run: RunName): void {
+  if (isOnlyViewed(run)) keep(list.get().filter((one) => !sameRun(one, run)))
 }
 
 /** Notes a run that was made to be looked at, and deletes those that nobody needs any more. */
-function viewed(run: number): void {
+function viewed({ id, created }: RunName): void {
   const { run: selected, held } = getSelection()
-  const needed = [selected, held?.run].filter((id) => id != null)
+  const needed = [selected, held?.run].filter((run) => run != null)
   const known = readViewed(globalThis.localStorage) // another window may have written since
-  const { kept, gone } = withViewed(known, { id: run, window: WINDOW, made: Date.now() }, needed)
+  const { kept, gone } = withViewed(known, { id, created, window: WINDOW, made: Date.now() }, needed)
   keep(kept)
-  for (const id of gone) {
+  if (gone.length > 0) void forget(gone).catch(() => undefined) // one that is gone already was what we wanted
+}
+
+/** Deletes runs of this workspace; those of another, of the same number, are left to it. */
+async function forget(gone: readonly RunName[]): Promise<void> {
+  const { runs } = await api.library()
+  for (const { id } of runs.filter((run) => gone.some((one) => sameRun(one, run)))) {
     queryClient.removeQueries({ queryKey: ['run', id] })
     queryClient.removeQueries({
       predicate: ({ queryKey, state }) =>
         queryKey[0] === 'edited' && (state.data as RunDetail | undefined)?.id === id,
     })
-    // One that is gone already was what we wanted.
-    void api.deleteRun(id).then(
-      () => queryClient.invalidateQueries({ queryKey: ['library'] }),
-      () => undefined,
-    )
+    await api.deleteRun(id)
   }
+  await queryClient.invalidateQueries({ queryKey: ['library'] })
 }
 
 /** The same after a reload, another in every window. */

@@ -100,7 +100,7 @@ export async function runOn(model: OpenedModel, prompt: PromptInput): Promise<vo
 /** Shows a stored run: its checkpoint is opened too. */
 export async function openRun(run: StoredRun): Promise<void> {
   const now = getSelection()
-  keepViewed(run.id)
+  keepViewed(run)
   if (now.model === run.model) return select({ run: run.id, query: null, key: null, also: [] })
   const model = await api.openModel(run.model)
   queryClient.setQueryData(['model', model.path], model)

@@ -4,10 +4,19 @@
  * so that a window that was closed leaves nothing behind for long. Pure but for the storage that is passed in.
  */
 
-export interface ViewedRun {
+/** A stored run. Numbers begin anew in every workspace, and a browser sees several: when it was stored tells them apart. */
+export interface RunName {
   readonly id: number
+  readonly created: string // ISO time
+}
+
+export interface ViewedRun extends RunName {
   readonly window: string
   readonly made: number // ms since 1970
+}
+
+export function sameRun(a: RunName, b: RunName): boolean {
+  return a.id === b.id && a.created === b.created
 }
 
 /** Of each window so many stay, so that undo and redo need no new run. */
@@ -20,14 +29,17 @@ export function withViewed(
   list: readonly ViewedRun[],
   added: ViewedRun,
   needed: readonly number[],
-): { readonly kept: readonly ViewedRun[]; readonly gone: readonly number[] } {
-  const all = [...list.filter(({ id }) => id !== added.id), added]
+): { readonly kept: readonly ViewedRun[]; readonly gone: readonly RunName[] } {
+  const all = [...list.filter((run) => !sameRun(run, added)), added]
   const own = all.filter(({ window }) => window === added.window)
   const old = new Set(own.slice(0, Math.max(0, own.length - VIEWED_KEPT)))
   const goes = (run: ViewedRun) =>
     !needed.includes(run.id) &&
     (old.has(run) || (run.window !== added.window && added.made - run.made > FORGOTTEN_MS))
-  return { kept: all.filter((run) => !goes(run)), gone: all.filter(goes).map(({ id }) => id) }
+  return {
+    kept: all.filter((run) => !goes(run)),
+    gone: all.filter(goes).map(({ id, created }) => ({ id, created })),
+  }
 }
 
 const KEY = 'headscope.viewed-runs'
@@ -52,5 +64,10 @@ export function writeViewed(storage: Pick<Storage, 'setItem'> | undefined, list:
 
 function isViewed(value: unknown): value is ViewedRun {
   const run = value as Partial<ViewedRun> | null
-  return typeof run?.id === 'number' && typeof run.window === 'string' && typeof run.made === 'number'
+  return (
+    typeof run?.id === 'number' &&
+    typeof run.created === 'string' &&
+    typeof run.window === 'string' &&
+    typeof run.made === 'number'
+  )
 }

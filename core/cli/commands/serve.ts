@@ -12,10 +12,10 @@ export const serve = command({
   usage: '[options]',
   summary: 'The app in a browser: prints one URL with its token, and serves until Ctrl-C',
   detail:
-    'Listens on 127.0.0.1 only. On a remote machine, tunnel the port, to any port here (ssh -L 4000:127.0.0.1:8500 host), and open the URL with the port of this side.',
+    'Listens on 127.0.0.1 only. On a remote machine, tunnel the port, to any port here (ssh -L 4000:127.0.0.1:8571 host), and open the URL with the port of this side.',
   examples: ['headscope serve', 'headscope serve --port 4000 --library ~/checkpoints'],
   options: {
-    port: { type: 'whole', value: 'N', help: 'port on 127.0.0.1 (default: a free one)' },
+    port: { type: 'whole', value: 'N', help: 'port on 127.0.0.1 (default: 8571, or a free one)' },
     library: { type: 'text', value: 'DIR', help: 'folder whose checkpoints fill the library' },
     ...STORE_OPTIONS,
     ...ENGINE_OPTIONS,
@@ -49,7 +49,7 @@ export const serve = command({
         rendererDir,
         library,
         dataDir: dirname(store),
-        ...(values.port === undefined ? {} : { port: values.port }),
+        port: values.port ?? 'usual',
         ...threads,
         device,
       })

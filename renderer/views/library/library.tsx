@@ -92,13 +92,13 @@ export function Library() {
       <h2 className="library-title">Runs</h2>
       <ul className="library-list">
         {runs
-          .filter((r) => !isOnlyViewed(r.id))
+          .filter((r) => !isOnlyViewed(r))
           .sort((a, b) => b.id - a.id)
           .slice(0, 100)
           .map((r) => (
             <RunEntry key={r.id} run={r} selected={r.id === runId} onShow={() => show.mutate(r)} />
           ))}
-        {runs.every((r) => isOnlyViewed(r.id)) && <li className="library-none">Nothing stored yet.</li>}
+        {runs.every((r) => isOnlyViewed(r)) && <li className="library-none">Nothing stored yet.</li>}
       </ul>
       <ExperimentList />
       <NotebookEntry />
