@@ -77,6 +77,8 @@ export interface ExperimentSummary {
   /** The model's folder, or its bundled name. */
   readonly model: string
   readonly modelName: string
+  /** What it does, to what, and on which prompt, in a few words. */
+  readonly title: string
   readonly created: string // ISO time
   /** Cells that the plan has (0 until known), and those that are there. */
   readonly cells: number

@@ -139,8 +139,9 @@ export function openWorkspace(path: string): WorkspaceReads {
 const KINDS: readonly ExperimentKind[] = ['ablate', 'patch', 'path', 'attribute']
 
 function experimentSummary(row: ExperimentRow): ExperimentSummary {
-  const { id, kind, model, modelName, created, cells, done, complete } = row
-  return { id, kind: kind as ExperimentKind, model, modelName, created, cells, done, complete }
+  const { id, kind, name, model, modelName, created, cells, done, complete } = row
+  const title = name ?? kind
+  return { id, kind: kind as ExperimentKind, title, model, modelName, created, cells, done, complete }
 }
 
 function editStackSummary({ id, name, model, modelName, created, cells }: ExperimentRow): EditStackSummary {

@@ -173,7 +173,11 @@ describe.sequential('the path graph', () => {
     await page.goto('about:blank')
     await page.goto(app.engine.url)
     await page.locator('.ranked-row').first().waitFor()
-    await page.locator('.library').getByText('path, 3 cells').last().click()
+    await page
+      .locator('.library')
+      .getByTitle(/^paths, .* · 3 cells · /)
+      .last()
+      .click()
     await eventually(() => address().get('tab')).toBe('paths')
     await page.getByText(/saved as experiment \d+/).waitFor()
     await eventually(() => circuit().locator('.effect-line').allTextContents()).toEqual(before)

@@ -7,6 +7,7 @@ import { HeadscopeError, isCancelled } from '../../errors.ts'
 import type { SweepEstimate } from '../../intervene/types.ts'
 import { versions } from '../../run/versions.ts'
 import type { ExperimentKind, Experiments, PromptInput } from '../contract.ts'
+import { sweepTitle } from '../sweep-title.ts'
 import type { Engine, EngineModel } from './engine.ts'
 import type { WorkspaceWrites } from './workspace-writes.ts'
 
@@ -64,7 +65,8 @@ export async function runExperiment<M extends EngineModel, K extends ExperimentK
       const plan: ExperimentPlan<K> = { request, prompts, versions }
       const spec = engine.summary(model)
       const checkpoint = { contentHash: hash, path: model.path, name: model.name, family: spec.family, spec }
-      id = workspace.experiments.saveExperiment({ kind, checkpoint, plan, cells: estimate?.cells ?? 0 })
+      const name = sweepTitle(kind, request)
+      id = workspace.experiments.saveExperiment({ kind, checkpoint, plan, cells: estimate?.cells ?? 0, name })
     }
     call.onBegun?.(id, estimate)
     if (stored && stored.cells.length > 0) call.onCells?.(stored.cells)

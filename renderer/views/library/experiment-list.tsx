@@ -16,6 +16,8 @@ interface Entry {
   readonly id: number
   readonly title: string
   readonly modelName: string
+  /** How much of it there is; absent where its title says so. */
+  readonly size?: string
   readonly created: string
   readonly isOpen: boolean
   readonly open: () => Promise<void>
@@ -39,7 +41,8 @@ export function ExperimentList() {
     })),
     ...(sweeps.data ?? []).map((one) => ({
       ...one,
-      title: `${one.kind}, ${one.done}${one.complete ? '' : ` of ${one.cells}`} cells`,
+      title: one.complete ? one.title : `${one.title} (unfinished)`,
+      size: `${one.done}${one.complete ? '' : ` of ${one.cells}`} cells`,
       isOpen:
         // The effects of several measurements of paths are shown together.
         tab === SWEEP_TABS[one.kind] && (tool[sweepTool(one.kind)] ?? '').split('.').includes(String(one.id)),
@@ -63,12 +66,12 @@ export function ExperimentList() {
       <ul className="library-list">
         {entries
           .slice(0, all ? entries.length : SHOWN)
-          .map(({ id, title, modelName, created, isOpen, open }) => (
+          .map(({ id, title, size, modelName, created, isOpen, open }) => (
             <li key={id}>
               <button
                 type="button"
                 className={isOpen ? 'library-row is-selected' : 'library-row'}
-                title={`${title} · ${modelName} · ${when(created)}\nkept as experiment ${id}; opens without computing`}
+                title={`${title}${size ? ` · ${size}` : ''} · ${modelName} · ${when(created)}\nkept as experiment ${id}; opens without computing`}
                 onClick={() => show.mutate(open)}
               >
                 <span className="run-id">{id}</span>

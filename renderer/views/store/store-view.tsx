@@ -224,7 +224,7 @@ function Sweeps({
   const stacks = useQuery({ queryKey: ['edit-stacks'], queryFn: api.editStacks }).data ?? []
   const rows = [
     ...experiments.map((e) => ({
-      ...{ id: e.id, title: e.kind, modelName: e.modelName, created: e.created },
+      ...{ id: e.id, title: e.title, modelName: e.modelName, created: e.created },
       state: `${e.done}/${e.cells}${e.complete ? '' : ' unfinished'}`,
       open: () => openExperiment(e),
       remove: () => api.deleteExperiment(e.id),
