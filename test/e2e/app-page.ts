@@ -47,6 +47,17 @@ export function eventually<T>(get: () => T): ReturnType<typeof expect.poll<T>> {
   return expect.poll(get, { timeout: 30_000 })
 }
 
+/** Opens a view by its tab, and waits until it is drawn: that is a moment after its tab is marked. */
+export async function openTab(page: Page, name: string): Promise<void> {
+  await page.getByRole('tab', { name, exact: true }).click()
+  await drawn(page)
+}
+
+/** Waits until the view whose tab is marked is drawn. */
+export function drawn(page: Page): Promise<void> {
+  return page.locator('[role=tabpanel][aria-busy=false]').waitFor()
+}
+
 /** What the page's address says, by name. */
 export function addressOf(page: Page): URLSearchParams {
   return new URLSearchParams(new URL(page.url()).hash.slice(1))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { projectPaths } from '../../electron/paths.ts'
-import { type AppPage, addressOf, openAppPage } from './app-page.ts'
+import { type AppPage, addressOf, openAppPage, openTab } from './app-page.ts'
 
 let app: AppPage
 let page: Page
@@ -152,7 +152,7 @@ describe.sequential('the app', () => {
   })
 
   it('finds the repeats of the prompt', async () => {
-    await page.getByRole('tab', { name: 'Induction' }).click()
+    await openTab(page, 'Induction')
     await page.locator('.arc').first().waitFor({ state: 'attached' })
     const rows = page.getByRole('region', { name: 'Places' }).locator('li')
     await expect.poll(() => rows.count()).toBeGreaterThan(5)
@@ -197,7 +197,7 @@ describe.sequential('the app', () => {
     expect(await dialog.getByRole('alert').textContent()).toBe('')
     await page.keyboard.press('Enter')
     await dialog.waitFor({ state: 'hidden' })
-    await page.getByRole('tab', { name: 'Heads' }).click()
+    await openTab(page, 'Heads')
     await expect.poll(() => grid().getByRole('row').count()).toBe(4)
     await expect
       .poll(() => tile('L0H0').getAttribute('aria-label'), { timeout: 50_000 })

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type AppPage, addressOf, eventually, openAppPage } from './app-page.ts'
+import { type AppPage, addressOf, eventually, openAppPage, openTab } from './app-page.ts'
 
 let app: AppPage
 let page: Page
@@ -27,7 +27,7 @@ async function beside(panel: string): Promise<void> {
 
 describe.sequential('the bench', () => {
   it('shows every step of the head with its shape and formula', async () => {
-    await page.getByRole('tab', { name: 'First principles' }).click()
+    await openTab(page, 'First principles')
     await steps().first().waitFor()
     const shown = await steps().evaluateAll((all) =>
       all.map((step) => [
@@ -119,7 +119,7 @@ describe.sequential('the bench', () => {
 
 describe.sequential('a continuation', () => {
   it('generates three tokens, cached as uncached, and becomes the prompt', async () => {
-    await page.getByRole('tab', { name: 'Generate' }).click()
+    await openTab(page, 'Generate')
     const before = address().get('run')
     const prompt = await page.locator('.generate-text .token-text').count()
     await page.getByRole('textbox', { name: 'tokens' }).fill('2')

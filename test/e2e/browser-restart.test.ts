@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startAppEngine } from './app-engine.ts'
-import { type AppPage, openAppPage } from './app-page.ts'
+import { type AppPage, openAppPage, openTab } from './app-page.ts'
 
 let app: AppPage
 let page: Page
@@ -22,7 +22,7 @@ it('an engine that ends and comes back', async () => {
   const { port } = new URL(app.engine.url)
   const { folder } = app.engine
   await app.engine.kill()
-  await page.getByRole('tab', { name: 'Attribution', exact: true }).click()
+  await openTab(page, 'Attribution')
   await banner.filter({ hasText: `headscope serve --port ${port}` }).waitFor()
   await page.waitForFunction(() => location.hash.includes('tab=attribution')) // written a moment later
   const before = page.url()

@@ -1,7 +1,7 @@
 /** Many texts and two checkpoints, in the real browser on the bundled model: each tab does its main work once. */
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type AppPage, addressOf, openAppPage } from './app-page.ts'
+import { type AppPage, addressOf, openAppPage, openTab } from './app-page.ts'
 
 let app: AppPage
 let page: Page
@@ -20,7 +20,7 @@ afterAll(() => app?.close())
 const eventually = <T>(get: () => T) => expect.poll(get, { timeout: 25_000 })
 
 const address = () => addressOf(page)
-const tab = (name: string) => page.getByRole('tab', { name, exact: true }).click()
+const tab = (name: string) => openTab(page, name)
 const region = (name: string | RegExp) => page.getByRole('region', { name })
 
 /** A picture of the window, where a folder for them is given. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { writeSafetensors } from '../../core/checkpoint/index.ts'
-import { type AppPage, addressOf, eventually, openAppPage } from './app-page.ts'
+import { type AppPage, addressOf, eventually, openAppPage, openTab } from './app-page.ts'
 
 let app: AppPage
 let page: Page
@@ -90,7 +90,7 @@ describe.sequential('edits that are saved', () => {
   })
 
   it('are deleted in the store', async () => {
-    await page.getByRole('tab', { name: 'Store', exact: true }).click()
+    await openTab(page, 'Store')
     const row = page
       .getByRole('region', { name: 'Sweeps' })
       .locator('tr', { hasText: 'without its best head' })

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { violations } from '../support/axe.ts'
 import { layoutFlaws } from '../support/layout.ts'
-import { type AppPage, addressOf, eventually, openAppPage } from './app-page.ts'
+import { type AppPage, addressOf, eventually, openAppPage, openTab } from './app-page.ts'
 
 let app: AppPage
 let page: Page
@@ -90,10 +90,10 @@ describe.sequential('the examples', () => {
     await page.keyboard.press('Escape')
     await gallery().waitFor({ state: 'hidden' })
 
-    await page.getByRole('tab', { name: 'Relation', exact: true }).click()
+    await openTab(page, 'Relation')
     await page.getByRole('button', { name: /^See an example: Green forest/ }).waitFor()
 
-    await page.getByRole('tab', { name: 'Heads', exact: true }).click()
+    await openTab(page, 'Heads')
     const steps = region('First steps')
     for (let i = 0; i < 4; i++) {
       await steps.getByRole('listitem').nth(i).getByRole('button').click()

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { writeRandomLlama } from '../bench/random-llama.ts'
 import { layoutFlaws } from '../support/layout.ts'
 import { settled } from '../support/settled.ts'
-import { type AppPage, addressOf, eventually, openAppPage } from './app-page.ts'
+import { type AppPage, addressOf, eventually, openAppPage, openTab } from './app-page.ts'
 
 const MARKUP = '<img src=x onerror="globalThis.ran=1">'
 const WORDS = [
@@ -157,7 +157,7 @@ describe.sequential('hostile text', () => {
     expect(tabs.length).toBeGreaterThanOrEqual(15)
     expect(Object.keys(WORK).filter((tab) => !tabs.includes(tab))).toEqual([])
     for (const tab of tabs) {
-      await page.getByRole('tab', { name: tab, exact: true }).click()
+      await openTab(page, tab)
       await settled(page)
       await isText(tab)
       const work = WORK[tab]

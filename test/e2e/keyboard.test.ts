@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { violations } from '../support/axe.ts'
 import { layoutFlaws } from '../support/layout.ts'
 import { settled } from '../support/settled.ts'
-import { type AppPage, addressOf, openAppPage } from './app-page.ts'
+import { type AppPage, addressOf, drawn, openAppPage } from './app-page.ts'
 
 /** Short, because every token is a stop of the Tab key. */
 const PROMPT = 'The queen saw the queen'
@@ -72,6 +72,7 @@ async function open(view: string): Promise<void> {
   await press('Enter')
   await page.getByRole('dialog').waitFor({ state: 'hidden' })
   await page.getByRole('tab', { name: view, exact: true, selected: true }).waitFor()
+  await drawn(page)
 }
 
 /** Focusable things of the page that look the same with the focus as without it. */

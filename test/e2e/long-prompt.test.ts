@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { writeRandomLlama } from '../bench/random-llama.ts'
 import { settled } from '../support/settled.ts'
-import { type AppPage, eventually, openAppPage } from './app-page.ts'
+import { type AppPage, eventually, openAppPage, openTab } from './app-page.ts'
 
 const TOKENS = 2048
 let app: AppPage
@@ -110,14 +110,14 @@ describe.sequential('a prompt of 2,048 tokens', () => {
 
   it('opens every view', async () => {
     for (const tab of await page.getByRole('tab').allTextContents()) {
-      await page.getByRole('tab', { name: tab, exact: true }).click()
+      await openTab(page, tab)
       await settled(page)
     }
     expect(app.problems).toEqual([])
   }, 120_000)
 
   it('shows the residual stream a page of positions at a time', async () => {
-    await page.getByRole('tab', { name: 'Residual', exact: true }).click()
+    await openTab(page, 'Residual')
     await page.getByText('positions 0–63 of 2048').waitFor()
     await page.getByRole('button', { name: 'Later positions' }).click()
     await page.getByText('positions 64–127 of 2048').waitFor()

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { violations } from '../support/axe.ts'
-import { type AppPage, addressOf, eventually, openAppPage } from './app-page.ts'
+import { type AppPage, addressOf, eventually, openAppPage, openTab } from './app-page.ts'
 
 const CLEAN = 'The queen Zorblat spoke to the king Mimsy. The king Mimsy answered the queen Zor'
 const CORRUPT = CLEAN.replace('Zorblat', 'Zirblat')
@@ -26,7 +26,7 @@ beforeAll(async () => {
     (before) => new URLSearchParams(location.hash.slice(1)).get('run') !== before,
     run,
   )
-  await page.getByRole('tab', { name: 'Paths', exact: true }).click()
+  await openTab(page, 'Paths')
 }, 120_000)
 
 afterAll(() => app?.close())

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { layoutFlaws } from '../support/layout.ts'
-import { type AppPage, addressOf, eventually, openAppPage } from './app-page.ts'
+import { type AppPage, addressOf, eventually, openAppPage, openTab } from './app-page.ts'
 
 const TEXT = 'The queen Zorblat spoke to the king Mimsy. The king Mimsy answered the queen Zor'
 const OTHER = TEXT.replaceAll('Zor', 'Bex')
@@ -23,7 +23,7 @@ afterAll(() => app?.close())
 const address = () => addressOf(page)
 const captions = () => page.locator('.is-both figcaption').allTextContents()
 const tokens = () => page.locator('.strip-side').textContent()
-const choose = (tab: string) => page.getByRole('tab', { name: tab, exact: true }).click()
+const choose = (tab: string) => openTab(page, tab)
 /** No field and no button has the focus: keys are for the window. */
 const free = () => page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur())
 
@@ -160,11 +160,11 @@ describe.sequential('a large zoom', () => {
       await small.goto(app.engine.url)
       await small.locator('.ranked-row').first().waitFor()
       for (const tab of ['Heads', 'Pattern', 'Induction', 'Residual', 'Series', 'Store']) {
-        await small.getByRole('tab', { name: tab, exact: true }).click()
+        await openTab(small, tab)
         await small.waitForTimeout(400)
         expect(await layoutFlaws(small), `${tab} at ${width}`).toEqual([])
       }
-      await small.getByRole('tab', { name: 'Pattern', exact: true }).click()
+      await openTab(small, 'Pattern')
       const cells = await small.locator('.pattern-window').first().boundingBox()
       expect(cells!.width).toBeGreaterThan(180)
     } finally {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { FIXTURES } from '../support/golden.ts'
-import { type AppPage, openAppPage } from './app-page.ts'
+import { type AppPage, openAppPage, openTab } from './app-page.ts'
 
 /** The one with a tokenizer. */
 const MODEL = join(FIXTURES, 'transformers', 't5-relative-bias')
@@ -27,7 +27,7 @@ beforeAll(async () => {
 
 afterAll(() => app?.close())
 
-const tab = (name: string) => page.getByRole('tab', { name, exact: true }).click()
+const tab = (name: string) => openTab(page, name)
 const columns = (what: string) =>
   page.getByRole('list', { name: `Clean and corrupt ${what}, position by position` }).locator('li')
 

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { violations } from '../support/axe.ts'
 import { settled } from '../support/settled.ts'
-import { type AppPage, addressOf, eventually, openAppPage, openState } from './app-page.ts'
+import { type AppPage, addressOf, eventually, openAppPage, openState, openTab } from './app-page.ts'
 
 let app: AppPage
 let page: Page
@@ -363,7 +363,7 @@ describe.sequential('the workbench', () => {
 
   it('lets the model go on, and makes what it said the prompt', async () => {
     await at('')
-    await page.getByRole('tab', { name: 'Generate' }).click()
+    await openTab(page, 'Generate')
     expect(await page.getByRole('checkbox', { name: 'chat template' }).count()).toBe(0) // this checkpoint has none
     await page.getByRole('textbox', { name: 'tokens' }).fill('5')
     await page.getByRole('button', { name: 'Generate', exact: true }).click()
@@ -407,7 +407,7 @@ describe.sequential('the workbench', () => {
     }
     await at('&theme=light')
     for (const tab of await page.getByRole('tab').allTextContents()) {
-      await page.getByRole('tab', { name: tab, exact: true }).click()
+      await openTab(page, tab)
       await settled(page)
       await look(tab, ['color-contrast'])
     }

@@ -34,12 +34,14 @@ export async function settled(page: Page): Promise<void> {
       for (let i = 0; i < 2; i++) await new Promise((resolve) => requestAnimationFrame(resolve))
       for (const animation of document.getAnimations())
         if (animation.effect?.getComputedTiming().iterations !== Number.POSITIVE_INFINITY) animation.finish()
-      return document.querySelectorAll('[role=tabpanel]:not([hidden]) .spinner').length
+      return document.querySelectorAll(
+        '[role=tabpanel][aria-busy=true], [role=tabpanel]:not([hidden]) .spinner',
+      ).length
     })
     quiet = waiting === 0 && asked.size === 0 ? quiet + 1 : 0
     if (Date.now() > end)
       throw new Error(
-        `The page does not come to rest: ${waiting} spinners, ${[...asked].map((request) => request.url()).join(', ')}`,
+        `The page does not come to rest: ${waiting} parts wait, ${[...asked].map((request) => request.url()).join(', ')}`,
       )
   }
 }

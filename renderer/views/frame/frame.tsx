@@ -130,7 +130,7 @@ function Centre() {
   return (
     <Tabs.Root className="tabs" value={known.id} onValueChange={(next: string) => select({ tab: next })}>
       <TabRow views={shown} open={known.id} />
-      <Tabs.Panel key={drawn.id} value={known.id} className="tab-panel">
+      <Tabs.Panel key={drawn.id} value={known.id} className="tab-panel" aria-busy={drawn !== known}>
         <drawn.view />
       </Tabs.Panel>
     </Tabs.Root>
