@@ -100,7 +100,9 @@ const SCENES: readonly Scene[] = [
       await page.waitForTimeout(400)
       if (await score.count()) await score.click()
       await score.waitFor({ state: 'hidden', timeout: 60_000 })
-      await page.getByRole('button', { name: 'Cancel', exact: true }).waitFor({ state: 'hidden', timeout: 60_000 })
+      await page
+        .getByRole('button', { name: 'Cancel', exact: true })
+        .waitFor({ state: 'hidden', timeout: 60_000 })
     },
   },
   { name: 'store', state: '&tab=store', ready: '.data-table' },
