@@ -122,6 +122,13 @@ function wordsIn(command: string): string[] {
 }
 
 describe('reproduction', () => {
+  test('a word is quoted where a shell would take it apart', () => {
+    expect(quoted('models/induction-2l')).toBe('models/induction-2l')
+    expect(quoted('my work.db')).toBe("'my work.db'")
+    expect(quoted("it's")).toBe("'it'\\''s'")
+    expect(quoted('')).toBe("''")
+  })
+
   test.each([["it's"], [''], ['a b'], ['$HOME `ls` "x" \\ !'], ['line\nbreak'], ['ünï']])(
     '%j survives a shell',
     (word) => {

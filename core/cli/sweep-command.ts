@@ -3,10 +3,10 @@
  * what Ctrl-C leaves. In: a call and how its options make a request. Out: an exit code.
  */
 import type { ExperimentKind, Experiments, PromptInput } from '../api/contract.ts'
+import { quoted } from '../api/reproduce-words.ts'
 import type { SweepEstimate } from '../intervene/types.ts'
 import type { Metric } from '../run/metrics.ts'
 import { type Call, Interrupted, UsageError } from './command.ts'
-import { shellWord } from './shell-word.ts'
 import type { StoreValues } from './store.ts'
 import { bytes } from './table.ts'
 
@@ -104,7 +104,7 @@ export async function runSweepCommand<K extends ExperimentKind>(
       ...(values.store === undefined ? [] : ['--store', values.store]),
     ]
     const words = ['headscope', kind, positionals[0]!, '--resume', String(left.id), ...where]
-    throw new Interrupted(`Cancelled; ${of} are stored: go on with ${words.map(shellWord).join(' ')}`)
+    throw new Interrupted(`Cancelled; ${of} are stored: go on with ${words.map(quoted).join(' ')}`)
   } finally {
     store?.writes.close()
   }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Library } from '../../core/api/contract.ts'
-import { memberBeside, modelName, modelTitle } from './model-name.ts'
+import { memberBeside, modelName, modelTitle, nameWithHash } from './model-name.ts'
 
 const series = ['step0', 'step64', 'step128'].map((at) => ({ at, path: `small/${at}` }))
 const library = {
@@ -23,4 +23,9 @@ test('steps before and after; the folder of the series counts as its last step',
   expect(memberBeside(series, 'small', -1)?.at).toBe('step64')
   expect(memberBeside(series, 'small', 1)).toBeUndefined()
   expect(memberBeside([], 'small', -1)).toBeUndefined()
+})
+
+test('a hash stands behind a name once it is known', () => {
+  expect(nameWithHash('small', 'a3949c04905fffff')).toBe('small (a3949c04905f)')
+  expect(nameWithHash('small', null)).toBe('small')
 })

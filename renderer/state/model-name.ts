@@ -23,6 +23,11 @@ export function modelTitle(library: Library | undefined, path: string, fallback:
   return step === null ? name : `${name} · ${step}`
 }
 
+/** A checkpoint with the beginning of its hash, once that is known: `induction-2l (a3949c04905f)`. */
+export function nameWithHash(name: string, contentHash: string | null): string {
+  return contentHash ? `${name} (${contentHash.slice(0, 12)})` : name
+}
+
 /** A member of a series `by` places further on. The series' own folder holds its last step. */
 export function memberBeside<T extends { readonly path: string }>(
   series: readonly T[],

@@ -63,6 +63,18 @@ export function addressOf(page: Page): URLSearchParams {
   return new URLSearchParams(new URL(page.url()).hash.slice(1))
 }
 
+/** The bundled checkpoint on a prompt of so many tokens. Out: the address of its run and strongest head. */
+export async function startOn({ page, engine }: AppPage, text: string, tokens: number): Promise<string> {
+  await page.goto(engine.url)
+  await page.locator('.ranked-row').first().waitFor()
+  await page.getByRole('button', { name: 'Edit prompt' }).click()
+  await page.getByRole('textbox', { name: 'Prompt text' }).fill(text)
+  await page.keyboard.press('Control+Enter')
+  await page.locator('.strip-side').getByText(`${tokens} tokens`).waitFor()
+  await page.waitForFunction(() => location.hash.includes('head='))
+  return page.url()
+}
+
 /** A fresh page at a state of the address `start`: a change of the hash alone would keep what is open. */
 export async function openState(page: Page, start: string, state: string): Promise<void> {
   await page.goto('about:blank')

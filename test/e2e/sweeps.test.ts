@@ -1,7 +1,7 @@
 /** Results of sweeps say what they are of: another checkpoint's are not drawn, another prompt's are named; cells say their value. */
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type AppPage, addressOf, eventually, openAppPage, openState } from './app-page.ts'
+import { type AppPage, addressOf, eventually, openAppPage, openState, startOn } from './app-page.ts'
 
 const CLEAN = 'The queen Zorblat spoke to the king Mimsy. The king Mimsy answered the queen Zor'
 const CORRUPT = CLEAN.replace('Zorblat', 'Zarblat')
@@ -13,14 +13,7 @@ let start: string
 beforeAll(async () => {
   app = await openAppPage({ viewport: { width: 1280, height: 720 } })
   page = app.page
-  await page.goto(app.engine.url)
-  await page.locator('.ranked-row').first().waitFor()
-  await page.getByRole('button', { name: 'Edit prompt' }).click()
-  await page.getByRole('textbox', { name: 'Prompt text' }).fill(CLEAN)
-  await page.keyboard.press('Control+Enter')
-  await page.locator('.strip-side').getByText('38 tokens').waitFor()
-  await page.waitForFunction(() => location.hash.includes('head='))
-  start = page.url()
+  start = await startOn(app, CLEAN, 38)
 }, 120_000)
 
 afterAll(() => app?.close())

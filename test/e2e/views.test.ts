@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { settled } from '../support/settled.ts'
-import { type AppPage, addressOf, eventually, openAppPage, openState } from './app-page.ts'
+import { type AppPage, addressOf, eventually, openAppPage, openState, startOn } from './app-page.ts'
 
 const TEXT = 'The queen Zorblat spoke to the king Mimsy. The king Mimsy answered the queen Zor'
 const OTHER = 'The king Mimsy spoke to the queen. The dog answered the queen Zor'
@@ -14,15 +14,7 @@ let start: string
 beforeAll(async () => {
   app = await openAppPage({ viewport: { width: 1280, height: 720 } })
   page = app.page
-  await page.goto(app.engine.url)
-  await page.locator('output.read-out').waitFor()
-  await page.locator('.ranked-row').first().waitFor()
-  await page.getByRole('button', { name: 'Edit prompt' }).click()
-  await page.getByRole('textbox', { name: 'Prompt text' }).fill(TEXT)
-  await page.keyboard.press('Control+Enter')
-  await page.locator('.strip-side').getByText('38 tokens').waitFor()
-  await page.waitForFunction(() => location.hash.includes('head='))
-  start = page.url()
+  start = await startOn(app, TEXT, 38)
 }, 120_000)
 
 afterAll(() => app?.close())

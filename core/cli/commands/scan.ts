@@ -1,4 +1,5 @@
 /** `headscope scan MODEL…`: every head's scores on repeated random tokens. Costs one forward per sequence. */
+
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { ScanOptions } from '../../analysis/scan.ts'
@@ -10,7 +11,6 @@ import { command, Interrupted, UsageError } from '../command.ts'
 import { ENGINE_OPTIONS, MODEL_OPTIONS, PROMPT_OPTIONS, STORE_OPTIONS } from '../options.ts'
 import { encodePrompts, givenPrompts } from '../prompts.ts'
 import type { ScannedMember } from '../scan-series.ts'
-import { shellWord } from '../shell-word.ts'
 
 interface Scanned extends ScannedMember {
   readonly model: object
@@ -160,8 +160,9 @@ export const scan = command({
       if (!signal.aborted || scanned.length === 0) throw error
       const done = `${scanned.length} of ${models.length} models were scanned${store ? ' and are stored' : ''}`
       const rest = models.slice(scanned.length + broken.length).map(({ path }) => path)
+      const { quoted } = await import('../../api/reproduce-words.ts')
       const words = ['headscope', 'scan', ...rest, ...givenOptions(values)]
-      throw new Interrupted(`Cancelled; ${done}: go on with ${words.map(shellWord).join(' ')}`)
+      throw new Interrupted(`Cancelled; ${done}: go on with ${words.map(quoted).join(' ')}`)
     } finally {
       store?.writes.close()
     }

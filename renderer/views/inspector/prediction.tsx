@@ -1,4 +1,5 @@
 /** What the model says after a position: as it is, and with the active edits. */
+
 import { useQuery } from '@tanstack/react-query'
 import type { OpenedModel, RunDetail } from '../../../core/api/contract.ts'
 import type { TokenView } from '../../../core/checkpoint/types.ts'
@@ -6,6 +7,7 @@ import { api } from '../../api/client.ts'
 import { isActive, toggleAblation } from '../../state/edit-history.ts'
 import { ablateHead, actingEdits, describeEdit } from '../../state/edits.ts'
 import { preciseWeight, signed } from '../../state/format.ts'
+import { nameWithHash } from '../../state/model-name.ts'
 import { editsOf, promptOf } from '../../state/prompt-of.ts'
 import type { HeadId } from '../../state/selection.ts'
 import { useSelection } from '../../state/store.ts'
@@ -53,7 +55,7 @@ export function Prediction({
     <section className="prediction" aria-label="Prediction">
       <h3
         className="pane-title"
-        title={`Softmax of the logits after this position: run ${run.id} of ${model.name}${model.contentHash ? ` (${model.contentHash.slice(0, 12)})` : ''}, n = 1 prompt of ${run.views.length} tokens, float32 on ${run.provenance.device}`}
+        title={`Softmax of the logits after this position: run ${run.id} of ${nameWithHash(model.name, model.contentHash)}, n = 1 prompt of ${run.views.length} tokens, float32 on ${run.provenance.device}`}
       >
         After {pos} <q className="token-text">{run.views[pos]?.text}</q>
         {next && (

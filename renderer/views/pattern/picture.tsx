@@ -1,4 +1,5 @@
 /** One picture of a pattern in the chosen form, with what it is drawn from. In: a side, display. Out: a chart or a text. */
+
 import type { TokenView } from '../../../core/checkpoint/types.ts'
 import type { Pattern } from '../../api/pattern.ts'
 import type { View } from '../../charts/labels.ts'
@@ -6,6 +7,7 @@ import { PatternChart } from '../../charts/pattern-chart.tsx'
 import type { Display } from '../../charts/pattern-pixels.ts'
 import { differenceReading, type Reading, weightReading } from '../../charts/reading.ts'
 import { describeEdit } from '../../state/edits.ts'
+import { nameWithHash } from '../../state/model-name.ts'
 import { type Form, headName } from '../../state/selection.ts'
 import type { LinkedRef } from '../../ui/linked-scroll.ts'
 import { ArcsForm } from './arcs-form.tsx'
@@ -99,7 +101,7 @@ export function Picture(props: Props) {
 /** The run behind a number, its checkpoint and what was changed in it. */
 export function comesFrom({ run }: Side): string {
   const { contentHash, device, edits } = run.provenance
-  const checkpoint = `${run.modelName}${contentHash ? ` (${contentHash.slice(0, 12)})` : ''}`
+  const checkpoint = nameWithHash(run.modelName, contentHash)
   const changed = edits.length > 0 ? `, with ${edits.map(describeEdit).join('; ')}` : ''
   return `run ${run.id} of ${checkpoint}, n = 1 prompt of ${run.views.length} tokens, float32 on ${device}${changed}`
 }

@@ -1,7 +1,9 @@
 /** What a number of a sweep is and where it comes from, for hints. In: its metric, checkpoint, flags. Out: lines. Pure. */
+
 import type { OpenedModel } from '../../../core/api/contract.ts'
 import type { Metric } from '../../../core/intervene/types.ts'
 import { METRICS } from '../../state/metric.ts'
+import { nameWithHash } from '../../state/model-name.ts'
 
 type Checkpoint = Pick<OpenedModel, 'name' | 'contentHash'>
 
@@ -35,6 +37,5 @@ export function rounded(value: number, digits = 3): string {
 // --- Internal helpers ---
 
 function lines({ name, contentHash }: Checkpoint, ...facts: readonly string[]): string {
-  const checkpoint = contentHash ? `${name} (${contentHash.slice(0, 12)})` : name
-  return [...facts.filter((fact) => fact !== ''), `checkpoint ${checkpoint}`].join('\n')
+  return [...facts.filter((fact) => fact !== ''), `checkpoint ${nameWithHash(name, contentHash)}`].join('\n')
 }

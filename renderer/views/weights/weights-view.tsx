@@ -2,6 +2,7 @@
  * What a head is made of, without any prompt: which heads it composes with, its spectra, whether it copies, and the token
  * pairs of its circuits. In: the checkpoint's weights, read once as a job. Out: a grid around the selected head.
  */
+
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useCallback, useMemo } from 'react'
 import type { OpenedModel, WeightsReply } from '../../../core/api/contract.ts'
@@ -13,6 +14,7 @@ import { EffectGrid, type EffectValue } from '../../charts/effect-grid.tsx'
 import type { Figure } from '../../charts/figure.ts'
 import { FigureMenu } from '../../charts/figure-menu.tsx'
 import { grouped, preciseWeight, signedWeight } from '../../state/format.ts'
+import { nameWithHash } from '../../state/model-name.ts'
 import { headName } from '../../state/selection.ts'
 import { select, useSelection, useTool } from '../../state/store.ts'
 import { useTheme } from '../../state/theme.ts'
@@ -108,7 +110,7 @@ function Network({ model, data }: { model: OpenedModel; data: WeightsReply }) {
     const over = with_.value(layer, column)
     return over == null ? '' : `over random; ${preciseWeight(over + data.random_baseline)} in all`
   }
-  const about = `${copies ? data.copying.definition : data.definitions.composition}\nExact for the weights: no prompt, no seed, no interval. Random matrices give ${preciseWeight(data.random_baseline)}.\ncheckpoint ${model.name}${model.contentHash ? ` (${model.contentHash.slice(0, 12)})` : ''}`
+  const about = `${copies ? data.copying.definition : data.definitions.composition}\nExact for the weights: no prompt, no seed, no interval. Random matrices give ${preciseWeight(data.random_baseline)}.\ncheckpoint ${nameWithHash(model.name, model.contentHash)}`
   const own = data.heads.find((h) => h.layer === head.layer && h.head === head.head)
   const name = headName(head)
   const request = { model: model.path }
